@@ -146,6 +146,46 @@ class BlockPreconditioner:
     def describe(self) -> dict[str, Any]: ...
 
 @final
+class Cloth:
+    def __new__(
+        cls,
+        vertices: np.ndarray,
+        rest: np.ndarray,
+        faces: np.ndarray,
+        numbers: np.ndarray,
+        quadratic: bool,
+        parts: int,
+        labels: np.ndarray | None,
+        precision: int,
+        preconditioner: str,
+        max_iterations: int,
+        /,
+    ) -> Cloth: ...
+    def attach(self, vertices: np.ndarray, /) -> None: ...
+    def state(self) -> tuple[np.ndarray, np.ndarray, float]: ...
+    def set_state(self, positions: np.ndarray, velocities: np.ndarray, time: float, /) -> None: ...
+    def energy(self) -> tuple[float, float, float, float]: ...
+    def momentum(self) -> tuple[np.ndarray, np.ndarray]: ...
+    def system(
+        self,
+        h: float,
+        target: np.ndarray | None,
+        force: np.ndarray | None,
+        threads: int,
+        /,
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def step(
+        self,
+        h: float,
+        target: np.ndarray | None,
+        force: np.ndarray | None,
+        newton: int,
+        threads: int,
+        /,
+    ) -> dict[str, Any]: ...
+    def describe(self) -> dict[str, Any]: ...
+
+@final
 class Collider:
     def __new__(cls, dimension: int) -> Collider: ...
     @property
@@ -327,6 +367,7 @@ def elimination_tree(indices: np.ndarray, indptr: np.ndarray, /) -> np.ndarray: 
 def shape_mass(
     kind: str, numbers: np.ndarray, vertices: np.ndarray | None, dimension: int, /
 ) -> tuple[float, np.ndarray, np.ndarray, float]: ...
+def polar(matrices: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
 def memory_live() -> int: ...
 def memory_fail_after(successes: int, /) -> None: ...
 def release_threads() -> None: ...

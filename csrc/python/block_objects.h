@@ -3,7 +3,7 @@
 #define CS_PYTHON_BLOCK_OBJECTS_H
 
 #include "python/core.h"
-#include "sparse/preconditioner.h"
+#include "sparse/conjugate.h"
 
 typedef struct block_system_object {
     PyObject_HEAD
@@ -41,6 +41,9 @@ void block_end_both(block_preconditioner_object *self);
 
 /* Threads of work on the system; `most`: 0 for all that are available, as far as other processes leave them. */
 int block_threads(block_system_object *self, long long most);
+
+/* The word for how a solve ended. */
+const char *block_verdict(cs_cg_verdict verdict);
 
 /* preconditioners() -> {name: summary} */
 PyObject *preconditioner_kinds(PyObject *module, PyObject *unused);
