@@ -98,6 +98,7 @@ LAYOUTS = {
             Column("threads", "threads", "count"),
             Column("status", "status", "text"),
             Column("iterations", "iterations", "count"),
+            Column("of a random right-hand side", "iterations_random", "count"),
             Column("set-up", "set_up_s", "time"),
             Column("solve", "solve_s", "time"),
             Column("both", "both_s", "time"),

@@ -12,6 +12,7 @@ All times are means of three runs in turns, as S5's; a run of the first table is
 """
 
 import itertools
+import os
 
 import numpy as np
 import published
@@ -56,6 +57,7 @@ def rows_of_kernels(run, system):
         for parts, threads, own in ((1, 1, whole), (PARTS, 1, cut), (PARTS, run.team, cut)):
             for name, task in kernels(own, run, threads).items():
                 tasks[dtype, parts, threads, name] = task
+    load = os.getloadavg()[0]
     seconds, spread = means_and_spreads(tasks, run)
     for dtype, parts, threads in dict.fromkeys(key[:3] for key in tasks):
         pc, spmv = (seconds[dtype, parts, threads, name] for name in KERNELS)
@@ -67,6 +69,7 @@ def rows_of_kernels(run, system):
             "pc_s": pc,
             "spmv_s": spmv,
             "pc_over_spmv": pc / spmv,
+            "load": load,
             "spread": max(spread[dtype, parts, threads, name] for name in KERNELS),
             "pc_speedup": seconds[dtype, 1, 1, "pc"] / pc,
             "spmv_speedup": seconds[dtype, 1, 1, "spmv"] / spmv,
@@ -119,8 +122,8 @@ def draw_kernels(rows):
             [place - 0.45, place + 0.45], low, high, color="0.75", zorder=0,
             label=None if place else f"S5: single, {published.THREADS} cores",
         )  # fmt: skip
-    axes[2].set_ylim(0, 4)
-    axes[2].legend(fontsize=8)
+    axes[2].set_ylim(0, 5)
+    axes[2].legend(fontsize=8, loc="upper left", ncols=3)
     return figure
 
 
@@ -253,7 +256,8 @@ def draw_parts(rows):
     titles = ("iterations to 1e-6", "boundary vertices [%]", "time of an application [ms]")
     figure, axes = panels(titles)
     labels = list(dict.fromkeys((row["diagonals"], row["partition"]) for row in rows))
-    names = {key: f"{key[1]}, diagonals {key[0]}" for key in labels}
+    ways = {"alternating": "alternating diagonals", "one": "diagonals one way"}
+    names = {key: f"{key[1]}, {ways[key[0]]}" for key in labels}
     for (key, name), style in zip(names.items(), styles(names).values(), strict=True):
         own = [row for row in rows if (row["diagonals"], row["partition"]) == key]
         parts = [int(row["parts"]) for row in own]
