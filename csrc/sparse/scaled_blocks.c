@@ -32,12 +32,12 @@ double cs_scaled_blocks_work(const cs_scaled_blocks *a)
     return (double)(2 * CS_BLOCK_SIZE * a->system->local.blocks);
 }
 
-int cs_block_invert_factor(const double *d, double *inverse)
+int cs_block_invert_factor(const double *d, double omega, double *inverse)
 {
     double c[CS_BLOCK_SIZE] = {0};
     for (int j = 0; j < CS_BLOCK_ROWS; j++)
         for (int i = j; i < CS_BLOCK_ROWS; i++) {
-            double sum = d[CS_BLOCK_ROWS * i + j];
+            double sum = d[CS_BLOCK_ROWS * i + j] / omega;
             for (int k = 0; k < j; k++) sum -= c[CS_BLOCK_ROWS * i + k] * c[CS_BLOCK_ROWS * j + k];
             if (i == j && !(sum > 0 && isfinite(sum))) return -1;
             c[CS_BLOCK_ROWS * i + j] = i == j ? sqrt(sum) : sum / c[CS_BLOCK_ROWS * j + j];
@@ -100,8 +100,8 @@ void cs_note_least(_Atomic(long long) *least, long long i)
 /* What threads share. */
 typedef struct scaling {
     const cs_scaled_blocks *a;
-    const double *weight;
-    _Atomic(long long) indefinite; /* the first vertex whose diagonal block is, in the new numbers */
+    _Atomic(long long)
+        indefinite; /* the first vertex whose diagonal block is, in the new numbers */
 } scaling;
 
 static void factor_vertices(void *context, int64_t piece, int64_t begin, int64_t end)
@@ -112,9 +112,8 @@ static void factor_vertices(void *context, int64_t piece, int64_t begin, int64_t
     for (int64_t i = begin; i < end; i++) {
         double block[CS_BLOCK_SIZE], inverse[CS_BLOCK_SIZE] = {0};
         cs_block_system_get(s, &s->local, s->local.start[i], block);
-        double weight = (c->weight ? c->weight[i] : 1) / c->a->omega;
-        for (int k = 0; k < CS_BLOCK_SIZE; k++) block[k] *= weight;
-        if (cs_block_invert_factor(block, inverse) < 0) cs_note_least(&c->indefinite, i);
+        if (cs_block_invert_factor(block, c->a->omega, inverse) < 0)
+            cs_note_least(&c->indefinite, i);
         cs_block_store(c->a->factor, s->single, i, inverse);
     }
 }
@@ -147,15 +146,19 @@ static void scale_part(void *context, int64_t part, int thread)
 
 static void wait_for_others(void *context) { (void)context; }
 
-int64_t cs_scaled_blocks_fill(const cs_scaled_blocks *a, const double *weight, int threads)
+int64_t cs_scaled_blocks_factor(const cs_scaled_blocks *a, int threads)
 {
-    const cs_block_system *s = a->system;
-    scaling c = {.a = a, .weight = weight};
-    atomic_init(&c.indefinite, s->vertices);
-    cs_loop(threads, s->vertices, factor_vertices, &c);
+    int64_t vertices = a->system->vertices;
+    scaling c = {.a = a};
+    atomic_init(&c.indefinite, vertices);
+    cs_loop(threads, vertices, factor_vertices, &c);
     long long indefinite = atomic_load(&c.indefinite);
-    if (indefinite < s->vertices) return indefinite;
-    const cs_tasks tasks = {s->parts, s->task, scale_part, wait_for_others, &c};
+    return indefinite < vertices ? indefinite : -1;
+}
+
+void cs_scaled_blocks_scale(const cs_scaled_blocks *a, int threads)
+{
+    scaling c = {.a = a};
+    const cs_tasks tasks = {a->system->parts, a->system->task, scale_part, wait_for_others, &c};
     cs_share_out(&tasks, threads);
-    return -1;
 }

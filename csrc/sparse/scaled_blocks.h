@@ -8,17 +8,19 @@
 void cs_scaled_blocks_take(cs_scaled_blocks *a, const cs_block_system *system, int couples,
                            cs_arena *arena);
 
-/* factor, upper and beside <- those of C^-1 A C^-T, where omega and `weight` (vertices; NULL: ones) give
- * weight_i D_i / omega = C_i C_i^T. Returns -1, or the first vertex, in the new numbers, whose block D_i is not positive
- * definite. */
-int64_t cs_scaled_blocks_fill(const cs_scaled_blocks *a, const double *weight, int threads);
+/* factor <- C^-1 with C_i C_i^T = D_i / omega. Returns -1, or the first vertex, in the new numbers, whose block D_i is not
+ * positive definite. */
+int64_t cs_scaled_blocks_factor(const cs_scaled_blocks *a, int threads);
+
+/* upper and beside <- those of C^-1 A C^-T. */
+void cs_scaled_blocks_scale(const cs_scaled_blocks *a, int threads);
 
 /* Bytes of a pair of triangular solves, and its multiplications. */
 int64_t cs_scaled_blocks_bytes(const cs_scaled_blocks *a);
 double cs_scaled_blocks_work(const cs_scaled_blocks *a);
 
-/* inverse (9), lower triangular, row by row <- C^-1 with C C^T = D. Returns -1 if D is not positive definite. */
-int cs_block_invert_factor(const double *d, double *inverse);
+/* inverse (9), lower triangular, row by row <- C^-1 with C C^T = D / omega. Returns -1 if D is not positive definite. */
+int cs_block_invert_factor(const double *d, double omega, double *inverse);
 
 /* to <- left block right^T, where left and right are lower triangular. */
 void cs_block_scale(const double *left, const double *block, const double *right, double *to);

@@ -30,8 +30,10 @@ static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *canc
                         cs_error *error)
 {
     (void)cancellation;
-    int64_t indefinite = cs_scaled_blocks_fill(p->state, NULL, threads);
-    return indefinite < 0 ? CS_OK : cs_preconditioner_indefinite(p, indefinite, error);
+    int64_t indefinite = cs_scaled_blocks_factor(p->state, threads);
+    if (indefinite >= 0) return cs_preconditioner_indefinite(p, indefinite, error);
+    cs_scaled_blocks_scale(p->state, threads);
+    return CS_OK;
 }
 
 static void run(const cs_preconditioner *p, int64_t phase, int64_t part)

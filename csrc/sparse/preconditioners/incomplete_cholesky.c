@@ -115,7 +115,7 @@ static int factor_row(const factoring *c, int64_t i)
 {
     const cs_block_rows *local = &c->own->scaled.system->local;
     double *inverse = c->own->factor + CS_BLOCK_SIZE * i, *row = c->own->row;
-    if (cs_block_invert_factor(row + CS_BLOCK_SIZE * local->start[i], inverse) < 0) return -1;
+    if (cs_block_invert_factor(row + CS_BLOCK_SIZE * local->start[i], 1, inverse) < 0) return -1;
     for (int64_t e = local->start[i] + 1; e < local->start[i + 1]; e++)
         divide(inverse, row + CS_BLOCK_SIZE * e);
     for (int64_t e = local->start[i] + 1; e < local->start[i + 1]; e++) eliminate_from(c, i, e);
@@ -175,7 +175,8 @@ static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *canc
     for (int tries = 0;; tries++) {
         atomic_init(&c.indefinite, s->vertices);
         cs_share_out(&tasks, threads);
-        if (atomic_load(&c.is_cancelled)) return cs_fail(error, CS_INTERRUPTED, "the factorization was interrupted");
+        if (atomic_load(&c.is_cancelled))
+            return cs_fail(error, CS_INTERRUPTED, "the factorization was interrupted");
         if (atomic_load(&c.indefinite) == s->vertices) break;
         if (tries == MOST_SHIFTS)
             return cs_preconditioner_indefinite(p, atomic_load(&c.indefinite), error);
