@@ -47,7 +47,7 @@ struct cs_preconditioner {
     cs_preconditioner_options options;
     cs_arena arena;
     void *state;           /* of the kind */
-    int64_t phases;        /* of an application; `make` sets these */
+    int64_t phases;        /* of an application; `make` sets these, or the first `update` */
     const cs_phase *phase; /* (phases) */
     void *r, *z;           /* (4 numbers a vertex) of an application; the caller's or its own */
     int64_t bytes;         /* that an application reads */
