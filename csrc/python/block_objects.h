@@ -45,6 +45,9 @@ int block_threads(block_system_object *self, long long most);
 /* preconditioners() -> {name: summary} */
 PyObject *preconditioner_kinds(PyObject *module, PyObject *unused);
 
+/* choose_preconditioner(system, factor) -> the name of the kind that "auto" takes. */
+PyObject *choose_preconditioner(PyObject *module, PyObject *args);
+
 /* block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback) -> a dict; x is overwritten. */
 PyObject *block_cg(PyObject *module, PyObject *args);
 

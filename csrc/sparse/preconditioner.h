@@ -61,6 +61,11 @@ struct cs_preconditioner {
 const cs_preconditioner_kind *cs_preconditioner_find(const char *name);
 const cs_preconditioner_kind *cs_preconditioner_kind_at(int n);
 
+/* kind <- that which is expected to be the fastest for a solve that reduces the residual by `factor`, by counted work;
+ * `keeps`: what depends on the pattern alone serves many solves. */
+cs_status cs_preconditioner_choose(const cs_block_system *A, double factor, int keeps,
+                                   const cs_preconditioner_kind **kind, cs_error *error);
+
 /* `system` must outlive it. On failure, too, cs_preconditioner_clear releases what was taken. */
 cs_status cs_preconditioner_make(cs_preconditioner *p, const cs_preconditioner_kind *kind,
                                  const cs_block_system *system,
