@@ -57,8 +57,9 @@ class Preconditioner:
     Raises
     ------
     ValueError
-        The kind is unknown, an option is out of range, or A is not positive definite: the message
-        names the vertex.
+        The kind is unknown, or an option is out of range.
+    numpy.linalg.LinAlgError
+        A is not positive definite; a `ValueError`, whose message names the vertex.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class Preconditioner:
         self._systems()
         message = self._core.update(most)
         if message is not None:
-            raise ValueError(message)
+            raise np.linalg.LinAlgError(message)
         self._version = self.A._version
 
     def matvec(self, x: Any, threads: int | None = None) -> np.ndarray:

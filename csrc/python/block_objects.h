@@ -48,6 +48,9 @@ const char *block_verdict(cs_cg_verdict verdict);
 /* preconditioners() -> {name: summary} */
 PyObject *preconditioner_kinds(PyObject *module, PyObject *unused);
 
+/* choose_preconditioner(system, factor) -> the name of the kind that "auto" takes. */
+PyObject *choose_preconditioner(PyObject *module, PyObject *args);
+
 /* block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback) -> a dict; x is overwritten. */
 PyObject *block_cg(PyObject *module, PyObject *args);
 

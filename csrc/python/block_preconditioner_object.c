@@ -181,3 +181,18 @@ PyObject *preconditioner_kinds(PyObject *module, PyObject *unused)
     }
     return kinds;
 }
+
+PyObject *choose_preconditioner(PyObject *module, PyObject *args)
+{
+    (void)module;
+    block_system_object *system;
+    double factor;
+    const cs_preconditioner_kind *kind = NULL;
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "Od:choose_preconditioner", &system, &factor)) return NULL;
+    if (cs_preconditioner_choose(&system->system, factor, 0, &kind, &error)) {
+        raise_error(&error);
+        return NULL;
+    }
+    return PyUnicode_FromString(kind->name);
+}

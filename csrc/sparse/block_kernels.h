@@ -32,8 +32,12 @@ typedef struct cs_scaled_blocks {
     void *upper;  /* (9 blocks): U, row by row, as A_loc without its diagonal */
     void *beside; /* (9 blocks): E, as A_ext */
     void *factor; /* (9 vertices): C^-1, column by column */
-    float *rest;  /* (9 vertices): the diagonal blocks without omega I, symmetric; NULL: zero */
     double omega;
+    float *rest; /* (9 vertices): the diagonal blocks without omega I, symmetric; NULL: zero */
+    double *lost,
+        *whole; /* (9 vertices), with `rest`: what rows lose, times C^T; C as it is stored */
+    const cs_block_system
+        *values; /* whose values are scaled: the system, or the same in double precision */
 } cs_scaled_blocks;
 
 /* What an iteration of conjugate gradients reads and writes of one part. */

@@ -7,259 +7,47 @@
 #include "sparse/preconditioners/block_ssor.h"
 
 #include "core/error.h"
-#include "core/loop.h"
-#include "core/share.h"
-
-#include <math.h>
-#include <stdatomic.h>
-
-typedef struct block_ssor {
-    cs_scaled_blocks scaled;
-    double *rest,
-        *factor; /* (9 vertices), where blocks are float: what rows have lost, times C^T; C as it is stored */
-} block_ssor;
+#include "sparse/scaled_blocks.h"
 
 static cs_status make(cs_preconditioner *p, cs_error *error)
 {
     const cs_block_system *s = p->system;
-    size_t number = s->single ? sizeof(float) : sizeof(double);
-    int64_t upper = s->local.blocks - s->vertices;
-    block_ssor *own = cs_arena_take(&p->arena, 1, sizeof *own), made = {0};
-    cs_scaled_blocks scaled = {.system = s, .omega = p->options.relaxation};
-    scaled.upper = cs_arena_take(&p->arena, CS_BLOCK_SIZE * upper + CS_BLOCK_STRIDE, number);
-    scaled.beside =
-        cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->outer.blocks + CS_BLOCK_STRIDE, number);
-    scaled.factor = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, number);
-    if (s->single) {
-        scaled.rest = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof(float));
-        made.rest = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof *made.rest);
-        made.factor = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof *made.factor);
-    }
-    cs_status status = cs_arena_status(&p->arena, error, "%lld scaled blocks", (long long)upper);
+    cs_scaled_blocks scaled, *own = cs_arena_take(&p->arena, 1, sizeof *own);
+    cs_scaled_blocks_take(&scaled, s, 1, &p->arena);
+    if (s->single)
+        cs_scaled_blocks_keep_sums(&scaled, p->options.exact ? p->options.exact : s, &p->arena);
+    cs_status status =
+        cs_arena_status(&p->arena, error, "%lld scaled blocks", (long long)s->local.blocks);
     if (status) return status;
-    made.scaled = scaled;
-    *own = made;
+    *own = scaled;
+    own->omega = p->options.relaxation;
     p->state = own;
-    p->bytes = 2 * upper * (int64_t)(CS_BLOCK_SIZE * number + sizeof(int32_t)) +
-               2 * CS_BLOCK_SIZE * s->vertices * (int64_t)number;
-    p->work = (double)(2 * CS_BLOCK_SIZE * (upper + s->vertices));
-    p->set_up = (double)(6 * CS_BLOCK_SIZE * (upper + s->outer.blocks));
+    p->bytes = cs_scaled_blocks_bytes(own);
+    p->work = cs_scaled_blocks_work(own);
+    p->set_up = (double)(6 * CS_BLOCK_SIZE * (s->local.blocks + s->outer.blocks));
     return cs_preconditioner_by_parts(p, error);
 }
-
-/* inverse (9) <- c^-1, both lower triangular. */
-static void invert_triangle(const double *c, double *inverse)
-{
-    for (int j = 0; j < CS_BLOCK_ROWS; j++)
-        for (int i = 0; i < CS_BLOCK_ROWS; i++) {
-            double sum = i == j;
-            for (int k = j; k < i; k++)
-                sum -= c[CS_BLOCK_ROWS * i + k] * inverse[CS_BLOCK_ROWS * k + j];
-            inverse[CS_BLOCK_ROWS * i + j] = i < j ? 0 : sum / c[CS_BLOCK_ROWS * i + i];
-        }
-}
-
-/* inverse (9), lower triangular, row by row <- C^-1 with C C^T = D / omega. Returns -1 if D is not positive definite. */
-static int invert_factor(const double *d, double omega, double *inverse)
-{
-    double c[CS_BLOCK_SIZE] = {0};
-    for (int j = 0; j < CS_BLOCK_ROWS; j++)
-        for (int i = j; i < CS_BLOCK_ROWS; i++) {
-            double sum = d[CS_BLOCK_ROWS * i + j] / omega;
-            for (int k = 0; k < j; k++) sum -= c[CS_BLOCK_ROWS * i + k] * c[CS_BLOCK_ROWS * j + k];
-            if (i == j && !(sum > 0 && isfinite(sum))) return -1;
-            c[CS_BLOCK_ROWS * i + j] = i == j ? sqrt(sum) : sum / c[CS_BLOCK_ROWS * j + j];
-        }
-    invert_triangle(c, inverse);
-    return 0;
-}
-
-/* What threads share. */
-typedef struct scaling {
-    const cs_scaled_blocks *a;
-    const cs_block_system *exact; /* whose values are read */
-    double *rest, *factor;        /* those of block_ssor */
-    atomic_llong indefinite;      /* the first vertex whose diagonal block is, in the new numbers */
-} scaling;
-
-/* Stores a block, given row by row, column by column. */
-static void store(void *to, int single, int64_t block, const double *from)
-{
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * k + row;
-            if (single) ((float *)to)[at] = (float)from[CS_BLOCK_ROWS * row + k];
-            else ((double *)to)[at] = from[CS_BLOCK_ROWS * row + k];
-        }
-}
-
-/* C^-1 of a vertex, row by row. */
-static void get_factor(const cs_scaled_blocks *a, int64_t i, double *factor)
-{
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int64_t at = CS_BLOCK_SIZE * i + CS_BLOCK_ROWS * k + row;
-            factor[CS_BLOCK_ROWS * row + k] = a->system->single
-                                                  ? (double)((const float *)a->factor)[at]
-                                                  : ((const double *)a->factor)[at];
-        }
-}
-
-static void factor_vertices(void *context, int64_t piece, int64_t begin, int64_t end)
-{
-    (void)piece;
-    scaling *c = context;
-    const cs_block_system *s = c->a->system;
-    for (int64_t i = begin; i < end; i++) {
-        double block[CS_BLOCK_SIZE], inverse[CS_BLOCK_SIZE] = {0};
-        cs_block_system_get(c->exact, &c->exact->local, s->local.start[i], block);
-        if (invert_factor(block, c->a->omega, inverse) < 0) {
-            long long least = atomic_load(&c->indefinite);
-            while (i < least && !atomic_compare_exchange_weak(&c->indefinite, &least, i)) continue;
-        }
-        store(c->a->factor, s->single, i, inverse);
-        if (!c->factor) continue;
-        get_factor(c->a, i, inverse);
-        invert_triangle(inverse, c->factor + CS_BLOCK_SIZE * i);
-    }
-}
-
-/* to <- half right^T; right is lower triangular. */
-static void multiply_turned(const double *half, const double *right, double *to)
-{
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            to[CS_BLOCK_ROWS * i + j] = 0;
-            for (int k = 0; k <= j; k++)
-                to[CS_BLOCK_ROWS * i + j] +=
-                    half[CS_BLOCK_ROWS * i + k] * right[CS_BLOCK_ROWS * j + k];
-        }
-}
-
-/* to <- left block right^T; left and right are lower triangular. */
-static void scale_block(const double *left, const double *block, const double *right, double *to)
-{
-    double half[CS_BLOCK_SIZE];
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            half[CS_BLOCK_ROWS * i + j] = 0;
-            for (int k = 0; k <= i; k++)
-                half[CS_BLOCK_ROWS * i + j] +=
-                    left[CS_BLOCK_ROWS * i + k] * block[CS_BLOCK_ROWS * k + j];
-        }
-    multiply_turned(half, right, to);
-}
-
-/* sum += left C^T, or the transpose of left times C^T; C is lower triangular. */
-static void add_times_factor(double *sum, const double *left, int turned, const double *factor)
-{
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++)
-            for (int k = 0; k <= j; k++) {
-                int at = turned ? CS_BLOCK_ROWS * k + i : CS_BLOCK_ROWS * i + k;
-                sum[CS_BLOCK_ROWS * i + j] += left[at] * factor[CS_BLOCK_ROWS * j + k];
-            }
-}
-
-/* to <- C_i^-1 A_ij C_j^-T, stored as number e of `stored`; lost <- what rounding takes from it. */
-static void scale_and_store(const scaling *c, const cs_block_rows *rows, int64_t e,
-                            const double *own, const double *other, void *stored, int64_t at,
-                            double *lost)
-{
-    const cs_block_system *exact = c->exact;
-    double block[CS_BLOCK_SIZE];
-    cs_block_system_get(exact, rows, e, block);
-    scale_block(own, block, other, lost);
-    store(stored, c->a->system->single, at, lost);
-    for (int n = 0; n < CS_BLOCK_SIZE; n++)
-        lost[n] -= c->a->system->single ? (double)(float)lost[n] : lost[n];
-}
-
-/* The rows of one part. What rounding takes from a block goes to the diagonal block of its row, so that translations of all
- * vertices are multiplied as before: they and their like decide how well A is conditioned. */
-static void scale_part(void *context, int64_t part, int thread)
-{
-    (void)thread;
-    const scaling *c = context;
-    const cs_scaled_blocks *a = c->a;
-    const cs_block_system *s = a->system;
-    const int64_t *neighbour = s->outer_vertex + s->outer_first[part];
-    for (int64_t i = s->first[part]; i < s->first[part + 1]; i++) {
-        double own[CS_BLOCK_SIZE], other[CS_BLOCK_SIZE], lost[CS_BLOCK_SIZE];
-        double *rest = c->rest ? c->rest + CS_BLOCK_SIZE * i : NULL;
-        get_factor(a, i, own);
-        for (int64_t e = s->local.start[i] + 1; e < s->local.start[i + 1]; e++) {
-            int64_t j = s->local.column[e];
-            get_factor(a, j, other);
-            scale_and_store(c, &c->exact->local, e, own, other, a->upper, e - i - 1, lost);
-            if (!rest) continue;
-            add_times_factor(rest, lost, 0, c->factor + CS_BLOCK_SIZE * j);
-            add_times_factor(c->rest + CS_BLOCK_SIZE * j, lost, 1, c->factor + CS_BLOCK_SIZE * i);
-        }
-        for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++) {
-            int64_t j = neighbour[s->outer.column[e]];
-            get_factor(a, j, other);
-            scale_and_store(c, &c->exact->outer, e, own, other, a->beside, e, lost);
-            if (rest) add_times_factor(rest, lost, 0, c->factor + CS_BLOCK_SIZE * j);
-        }
-    }
-}
-
-/* The rest of some vertices: D scaled with the factor as it is stored, without omega I; and what their rows have lost. */
-static void round_rest(void *context, int64_t piece, int64_t begin, int64_t end)
-{
-    (void)piece;
-    const scaling *c = context;
-    for (int64_t i = begin; i < end; i++) {
-        double own[CS_BLOCK_SIZE], block[CS_BLOCK_SIZE], to[CS_BLOCK_SIZE];
-        double rest[CS_BLOCK_SIZE] = {0};
-        get_factor(c->a, i, own);
-        multiply_turned(c->rest + CS_BLOCK_SIZE * i, own, rest);
-        cs_block_system_get(c->exact, &c->exact->local, c->exact->local.start[i], block);
-        scale_block(own, block, own, to);
-        for (int row = 0; row < CS_BLOCK_ROWS; row++)
-            for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-                int at = CS_BLOCK_ROWS * row + k, turned = CS_BLOCK_ROWS * k + row;
-                double sum = to[at] + 0.5 * (rest[at] + rest[turned]);
-                c->a->rest[CS_BLOCK_SIZE * i + at] = (float)(sum - (row == k ? c->a->omega : 0));
-            }
-    }
-}
-
-static void wait_for_others(void *context) { (void)context; }
 
 static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *cancellation,
                         cs_error *error)
 {
     (void)cancellation;
-    const cs_block_system *s = p->system;
-    const block_ssor *own = p->state;
-    scaling c = {&own->scaled, p->options.exact ? p->options.exact : s, own->rest, own->factor, 0};
-    if (own->rest)
-        cs_loop_copy(threads, own->rest, NULL, CS_BLOCK_SIZE * s->vertices, sizeof *own->rest);
-    atomic_init(&c.indefinite, s->vertices);
-    cs_loop(threads, s->vertices, factor_vertices, &c);
-    long long indefinite = atomic_load(&c.indefinite);
-    if (indefinite == s->vertices) {
-        const cs_tasks tasks = {s->parts, s->task, scale_part, wait_for_others, &c};
-        cs_share_out(&tasks, threads);
-        if (c.rest) cs_loop(threads, s->vertices, round_rest, &c);
-    }
-    return indefinite < s->vertices ? cs_preconditioner_indefinite(p, indefinite, error) : CS_OK;
+    int64_t indefinite = cs_scaled_blocks_factor(p->state, threads);
+    if (indefinite >= 0) return cs_preconditioner_indefinite(p, indefinite, error);
+    cs_scaled_blocks_scale(p->state, threads);
+    return CS_OK;
 }
 
 static void run(const cs_preconditioner *p, int64_t phase, int64_t part)
 {
     (void)phase;
     const cs_block_system *s = p->system;
-    const block_ssor *own = p->state;
-    cs_block_kernels_here()->ssor[cs_block_form(s, s->single)](&own->scaled, part, p->r, p->z);
+    cs_block_kernels_here()->ssor[cs_block_form(s, s->single)](p->state, part, p->r, p->z);
 }
 
 const cs_scaled_blocks *cs_preconditioner_scaled(const cs_preconditioner *p)
 {
-    const block_ssor *own = p->state;
-    return p->kind == &cs_preconditioner_block_ssor ? &own->scaled : NULL;
+    return p->kind == &cs_preconditioner_block_ssor ? p->state : NULL;
 }
 
 const cs_preconditioner_kind cs_preconditioner_block_ssor = {

@@ -274,7 +274,7 @@ def test_a_diagonal_block_that_is_not_positive_is_named():
     result = cs.sparse.cg(A, np.ones(9), M="block_ssor")
     assert (result.status, result.info, result.iterations) == ("indefinite", -1, 0)
     assert "vertex 1" in result.message
-    with pytest.raises(ValueError, match="vertex 1"):
+    with pytest.raises(np.linalg.LinAlgError, match="vertex 1"):
         cs.sparse.Preconditioner(cs.sparse.SymmetricBlocks(A), "ssor")
 
 
@@ -308,6 +308,7 @@ def test_ctrl_c_ends_a_solve():
         ({"M": "best"}, "M: 'best' is unknown; known: auto"),
         ({"maxiter": -1}, "maxiter is -1"),
         ({"threads": 0}, "threads is 0"),
+        ({"positions": np.ones(6)}, r"positions has shape \(6,\): \(2, 3\) is needed"),
         ({"x0": np.ones(3)}, r"x0 has shape \(3,\)"),
         ({"x0": np.full(6, np.nan)}, r"x0\[0\]"),
     ],
@@ -331,3 +332,35 @@ def test_other_wrong_arguments():
     other = cs.sparse.Preconditioner(cs.sparse.SymmetricBlocks(np.eye(6)))
     with pytest.raises(ValueError, match="another matrix"):
         cs.sparse.cg(cs.sparse.SymmetricBlocks(np.eye(6)), np.ones(6), M=other)
+
+
+# ---- what `auto` takes ---------------------------------------------------------------------------
+
+
+def chosen(matrix, positions, **options):
+    result = cs.sparse.cg(matrix, np.ones(matrix.shape[0]), positions=positions, **options)
+    assert result.status == "converged"
+    return result.preconditioner.kind
+
+
+def test_auto_takes_multigrid_where_block_ssor_would_need_many_iterations():
+    hard, positions = cloth_matrix(67, 68, h=1 / 30)
+    soft, _ = cloth_matrix(67, 68, h=1e-3)
+    assert chosen(hard, positions, rtol=1e-6) == "multigrid"
+    assert chosen(hard, positions, rtol=1e-2) == "block_ssor"
+    assert chosen(soft, positions, rtol=1e-6) == "block_ssor"
+    small, positions = cloth_matrix(20, 21, h=1 / 30)
+    assert chosen(small, positions, rtol=1e-6) == "block_ssor"
+
+
+def test_auto_counts_from_the_start_that_is_given(matrix):
+    hard, positions = cloth_matrix(67, 68, h=1 / 30)
+    b = right_side(hard)
+    near = cs.sparse.cg(hard, b, positions=positions, rtol=1e-6).x
+    result = cs.sparse.cg(hard, b, near + 1e-9, positions=positions, rtol=1e-6)
+    assert result.preconditioner.kind == "block_ssor"
+
+
+def test_auto_of_matrices_without_couplings():
+    for matrix in (np.eye(6), np.zeros((0, 0))):
+        assert cs.sparse.cg(matrix, np.ones(len(matrix))).preconditioner.kind == "block_ssor"
