@@ -237,41 +237,45 @@ static PyObject *cloth_system(cloth_object *self, PyObject *args)
 }
 
 /* Makes the step with the GIL released; thread 0 looks for Ctrl-C. */
-static PyObject *make_step(cloth_object *self, double h, const step_arrays *arrays,
-                           cs_cloth_call *call)
+static void make_step(cloth_object *self, double h, const step_arrays *arrays, cs_cloth_call *call)
 {
     cs_error error = {0};
-    cs_cloth_report report;
     block_asking asking = {.thread = PyEval_SaveThread()};
     cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &asking};
     call->cancellation = &cancellation;
-    cs_status status =
-        cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &report, &error);
+    cs_status status = cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &error);
     PyEval_RestoreThread(asking.thread);
     if (status) raise_error(&error);
-    if (PyErr_Occurred()) return NULL;
-    return Py_BuildValue("{s:s,s:L,s:d,s:i}", "status", block_verdict(report.verdict), "iterations",
-                         (long long)report.iterations, "residual", report.residual, "threads",
-                         call->threads);
 }
 
-/* step(h, target, force, newton, threads) -> a dict */
+/* step(h, target, force, newton, threads) */
 static PyObject *cloth_step(cloth_object *self, PyObject *args)
 {
     double h;
     long long threads;
-    PyObject *target, *force, *answer = NULL;
+    PyObject *target, *force;
     step_arrays arrays = {0};
     cs_cloth_call call = {0};
     if (!PyArg_ParseTuple(args, "dOOiL:step", &h, &target, &force, &call.newton, &threads))
         return NULL;
     if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
         call.threads = threads_for(self, threads);
-        answer = make_step(self, h, &arrays, &call);
+        make_step(self, h, &arrays, &call);
         atomic_flag_clear(&self->busy);
     }
     clear_arrays(&arrays);
-    return answer;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* report() -> a dict about the last step, and numbers of steps */
+static PyObject *cloth_report(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_cloth *c = &self->cloth;
+    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:L,s:L}", "status", block_verdict(c->report.verdict),
+                         "iterations", (long long)c->report.iterations, "residual",
+                         c->report.residual, "threads", c->report.threads, "steps",
+                         (long long)c->steps, "steps_not_converged", (long long)c->missed);
 }
 
 /* describe() -> a dict */
@@ -302,8 +306,9 @@ static PyMethodDef cloth_methods[] = {
     {"system", (PyCFunction)(void (*)(void))cloth_system, METH_VARARGS,
      "system(h, target, force, threads)\n--\n\nBlocks of the matrix, and the right-hand side."},
     {"step", (PyCFunction)(void (*)(void))cloth_step, METH_VARARGS,
-     "step(h, target, force, newton, threads)\n--\n\nMakes a step; what its solves did, as a "
-     "dict."},
+     "step(h, target, force, newton, threads)\n--\n\nMakes a step."},
+    {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,
+     "report()\n--\n\nWhat the solves of the last step did, and numbers of steps, as a dict."},
     {"describe", (PyCFunction)(void (*)(void))cloth_describe, METH_NOARGS,
      "describe()\n--\n\nThe mesh, the masses and the parts of the matrix, as a dict."},
     {NULL, NULL, 0, NULL},
