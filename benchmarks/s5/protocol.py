@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 from common import ROOT, interleaved, pages  # noqa: F401 (for others)
 
-# What S5 leaves open, our choice: a square of 1 m of a light fabric, in one step.
-SIZE = 1.0  # m
-MATERIAL = {"density": 0.2, "young": 1000.0, "poisson": 0.3, "bending": 4e-4}
+# What S5 leaves open, our choice: 1 m of a light fabric in square cells, in one step.
+HEIGHT = 1.0  # m, of the rows
+MATERIAL = {"density": 0.2, "young": 1000.0, "poisson": 0.3, "bending": 1e-4}
 STEP = published.SECONDS
 RTOL = published.TOLERANCES[0]
 
@@ -84,9 +84,11 @@ class System(NamedTuple):
 
 def system_of(run, diagonals="alternating"):
     """The linear system of the step from the stretched sheet at rest."""
-    vertices, faces = cs.cloth.sheet(*run.sheet, SIZE, diagonals)
-    cloth = cs.cloth.Cloth(vertices, faces, gravity=(0, 0, 0), parts=1, **MATERIAL)
-    cloth.positions = published.STRETCH * vertices
+    rows, columns = run.sheet
+    size = (HEIGHT * (columns - 1) / (rows - 1), HEIGHT)
+    rest, faces = cs.cloth.sheet(rows, columns, size, diagonals)
+    stretched = published.STRETCH * rest
+    cloth = cs.cloth.Cloth(stretched, faces, rest=rest, gravity=(0, 0, 0), parts=1, **MATERIAL)
     A, right = cloth.system(STEP)
     return System(A.to_scipy(), right, cloth.positions)
 
