@@ -8,7 +8,7 @@ s5_parts.csv     1 ... 64 parts: boundary, iterations and times
 
 All times are means of three runs in turns, as S5's; a run of the first table is 100 applications.
 
-    python benchmarks/s5/numerics.py [--quick]
+    python benchmarks/s5/numerics.py [--quick] [s5_numerics s5_threads ...]
 """
 
 import itertools
@@ -36,6 +36,7 @@ from protocol import (
 )
 
 KERNELS = ("pc", "spmv")
+TABLES = ("s5_numerics", "s5_solves", "s5_threads", "s5_parts")
 
 
 def kernels(own, run, threads):
@@ -280,12 +281,16 @@ def draw_parts(rows):
 
 def main(run):
     system = system_of(run)
-    measured = list(rows_of_kernels(run, system))
-    publish(run, "s5_numerics", measured, draw_kernels)
-    publish(run, "s5_solves", list(rows_of_solves(run, system, measured)))
-    publish(run, "s5_threads", list(rows_of_threads(run, system)), draw_threads)
-    publish(run, "s5_parts", list(rows_of_parts(run, system)), draw_parts)
+    if run.makes("s5_numerics", "s5_solves"):
+        measured = list(rows_of_kernels(run, system))
+        publish(run, "s5_numerics", measured, draw_kernels)
+    if run.makes("s5_solves"):
+        publish(run, "s5_solves", list(rows_of_solves(run, system, measured)))
+    if run.makes("s5_threads"):
+        publish(run, "s5_threads", list(rows_of_threads(run, system)), draw_threads)
+    if run.makes("s5_parts"):
+        publish(run, "s5_parts", list(rows_of_parts(run, system)), draw_parts)
 
 
 if __name__ == "__main__":
-    main(arguments(__doc__))
+    main(arguments(__doc__, TABLES))

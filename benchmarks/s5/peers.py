@@ -7,7 +7,7 @@ s5_peers.csv      solves to a true residual of 1e-6: each preconditioner of the 
 
 All times are means of three runs in turns; those of the loops are the least ones.
 
-    python benchmarks/s5/peers.py [--quick]
+    python benchmarks/s5/peers.py [--quick] [s5_bandwidth s5_peers]
 """
 
 import time
@@ -35,6 +35,7 @@ from protocol import (
 import contactsolve as cs
 from contactsolve import _core
 
+TABLES = ("s5_bandwidth", "s5_peers")
 PASSES = 10  # of a loop
 OPERATIONS = 18  # of a block times a vector
 
@@ -200,9 +201,11 @@ def rows_of_peers(run, system):
 
 def main(run):
     system = system_of(run)
-    publish(run, "s5_bandwidth", list(rows_of_bandwidth(run, system)))
-    publish(run, "s5_peers", list(rows_of_peers(run, system)))
+    if run.makes("s5_bandwidth"):
+        publish(run, "s5_bandwidth", list(rows_of_bandwidth(run, system)))
+    if run.makes("s5_peers"):
+        publish(run, "s5_peers", list(rows_of_peers(run, system)))
 
 
 if __name__ == "__main__":
-    main(arguments(__doc__))
+    main(arguments(__doc__, TABLES))

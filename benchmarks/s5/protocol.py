@@ -45,11 +45,16 @@ class Run(NamedTuple):
     applications: int = 100  # of one run
     threads: tuple[int, ...] = tuple(range(1, 9))
     parts: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
+    tables: tuple[str, ...] = ()  # of the script; none: all
 
     @property
     def team(self) -> int:
         """Threads of the parallel case: no more than parts."""
         return min(self.cores, PARTS)
+
+    def makes(self, *tables):
+        """Whether one of these tables is asked for."""
+        return not self.tables or bool(set(tables) & set(self.tables))
 
 
 def quick_of(run, results):
@@ -59,15 +64,20 @@ def quick_of(run, results):
     )
 
 
-def arguments(description, argv=None):
-    """Read the command line that all scripts share."""
+def arguments(description, tables, argv=None):
+    """Read the command line that all scripts share; `tables`: those that the script writes."""
     parser = argparse.ArgumentParser(
         description=description.split("\n")[0],
         epilog="Results go to benchmarks/results/<machine>/s5, with --quick to build/benchmarks.",
     )
+    known = ", ".join(tables)
+    parser.add_argument("tables", nargs="*", metavar="table", help=f"of {known}; default: all")
     parser.add_argument("--quick", action="store_true", help="a small sheet: does all work?")
     given = parser.parse_args(argv)
-    run = Run(common.RESULTS / common.machine() / "s5")
+    for name in given.tables:
+        if name not in tables:
+            parser.error(f"argument table: {name!r} is none of {known}")
+    run = Run(common.RESULTS / common.machine() / "s5", tables=tuple(given.tables))
     return quick_of(run, ROOT / "build" / "benchmarks" / "s5") if given.quick else run
 
 

@@ -134,6 +134,18 @@ def test_four_threads_are_compared_with_the_published_ranges(scripts, tables):
     assert "has not S5's 4 cores" not in " ".join(remarks("s5_numerics", rows))
 
 
+def test_one_table_can_be_asked_for(scripts, capsys):
+    protocol, numerics = scripts("protocol"), scripts("numerics")
+    run = protocol.arguments("Text.", numerics.TABLES, ["--quick", "s5_parts"])
+    assert run.makes("s5_parts", "s5_solves")
+    assert not run.makes("s5_numerics", "s5_solves")
+    with pytest.raises(SystemExit):
+        protocol.arguments("Text.", numerics.TABLES, ["s5_part"])
+    assert "'s5_part' is none of" in capsys.readouterr().err
+    everything = {*numerics.TABLES, *scripts("peers").TABLES}
+    assert everything == set(scripts("layouts").LAYOUTS)
+
+
 def test_report_fills_the_page(scripts, tables, quick):
     check_filled(scripts("report"), [name for name in tables if name in DRAWN], quick)
 
