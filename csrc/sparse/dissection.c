@@ -3,7 +3,7 @@
 #include "core/error.h"
 
 /* Pieces of so many vertices are not divided any further. */
-enum { SMALL_PIECE = 24 };
+enum { SMALL_PIECE = 128 };
 
 /* Vertices that lie between begin and end of the order, and are not yet in their final places, are those of one piece:
  * piece[v] is `begin` of that piece. */
@@ -12,6 +12,9 @@ typedef struct dissection {
     int64_t *start, *column; /* the graph, without diagonal */
     int64_t *order, *piece;
     int64_t *level, *queue;
+    int64_t *small_start, *small_column,
+        *small_order; /* the graph of a small piece, and its order */
+    int failed;       /* no memory for an order */
 } dissection;
 
 /* ---- the graph --------------------------------------------------------------------------------------------- */
@@ -129,6 +132,25 @@ static void name_piece(dissection *d, int64_t begin, int64_t end, int64_t name)
     for (int64_t k = begin; k < end; k++) d->piece[d->order[k]] = name;
 }
 
+/* Orders a small piece by minimum degree. */
+static void order_small(dissection *d, int64_t begin, int64_t end)
+{
+    /* The graph within the piece; level: the numbers there. */
+    int64_t count = end - begin, entries = 0;
+    for (int64_t k = 0; k < count; k++) d->level[d->order[begin + k]] = k;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t i = d->order[begin + k];
+        for (int64_t e = d->start[i]; e < d->start[i + 1]; e++)
+            if (d->piece[d->column[e]] == begin)
+                d->small_column[entries++] = d->level[d->column[e]];
+        d->small_start[k + 1] = entries;
+    }
+    const cs_graph graph = {count, d->small_start, d->small_column};
+    d->failed |= cs_minimum_degree(&graph, d->small_order, NULL);
+    for (int64_t k = 0; k < count; k++) d->queue[k] = d->order[begin + d->small_order[k]];
+    for (int64_t k = 0; k < count && !d->failed; k++) d->order[begin + k] = d->queue[k];
+}
+
 /* Divides the piece from `begin` to `end`: the loop goes on with what is behind the first half, which is divided by a call
  * of its own. As many calls are nested as pieces are halved. */
 static void divide(dissection *d, int64_t begin, int64_t end)
@@ -156,6 +178,7 @@ static void divide(dissection *d, int64_t begin, int64_t end)
         divide(d, second, third);
         end = second;
     }
+    if (end - begin > 2 && !d->failed) order_small(d, begin, end);
 }
 
 /* order <- the vertices, component by component, each of which is a piece, and divided. */
@@ -191,12 +214,16 @@ cs_status cs_block_dissection(const cs_block_system *system, int64_t *order, cs_
     d.piece = cs_arena_take(&scratch, n, sizeof *d.piece);
     d.level = cs_arena_take(&scratch, n, sizeof *d.level);
     d.queue = cs_arena_take(&scratch, n, sizeof *d.queue);
+    d.small_start = cs_arena_take(&scratch, SMALL_PIECE + 1, sizeof *d.small_start);
+    d.small_column = cs_arena_take_unset(&scratch, entries, sizeof *d.small_column);
+    d.small_order = cs_arena_take(&scratch, SMALL_PIECE, sizeof *d.small_order);
     cs_status status = cs_arena_status(&scratch, error, "an order of %lld vertices", (long long)n);
     if (!status) {
         visit_couplings(system, d.start, NULL);
         list_couplings(&d);
         divide_components(&d);
     }
+    if (d.failed) status = cs_no_memory(error, "an order of %lld vertices", (long long)n);
     cs_arena_clear(&scratch);
     return status;
 }

@@ -3,7 +3,7 @@
  *     order     | one half | other half | a level between them |
  *
  * The levels are those of a breadth-first search from a vertex at the rim. Halves are divided in the same way, until they
- * are small. */
+ * are small: then by minimum degree. */
 #ifndef CS_DISSECTION_H
 #define CS_DISSECTION_H
 
