@@ -52,45 +52,6 @@ int cs_block_invert_factor(const double *d, double omega, double *inverse)
     return 0;
 }
 
-void cs_block_store(void *to, int single, int64_t block, const double *from)
-{
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * k + row;
-            if (single) ((float *)to)[at] = (float)from[CS_BLOCK_ROWS * row + k];
-            else ((double *)to)[at] = from[CS_BLOCK_ROWS * row + k];
-        }
-}
-
-void cs_block_load(const void *from, int single, int64_t block, double *to)
-{
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * k + row;
-            to[CS_BLOCK_ROWS * row + k] =
-                single ? (double)((const float *)from)[at] : ((const double *)from)[at];
-        }
-}
-
-void cs_block_scale(const double *left, const double *block, const double *right, double *to)
-{
-    double half[CS_BLOCK_SIZE];
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            half[CS_BLOCK_ROWS * i + j] = 0;
-            for (int k = 0; k <= i; k++)
-                half[CS_BLOCK_ROWS * i + j] +=
-                    left[CS_BLOCK_ROWS * i + k] * block[CS_BLOCK_ROWS * k + j];
-        }
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            to[CS_BLOCK_ROWS * i + j] = 0;
-            for (int k = 0; k <= j; k++)
-                to[CS_BLOCK_ROWS * i + j] +=
-                    half[CS_BLOCK_ROWS * i + k] * right[CS_BLOCK_ROWS * j + k];
-        }
-}
-
 void cs_note_least(_Atomic(long long) *least, long long i)
 {
     long long seen = atomic_load(least);
@@ -130,13 +91,13 @@ static void scale_part(void *context, int64_t part, int thread)
         double own[CS_BLOCK_SIZE], other[CS_BLOCK_SIZE], block[CS_BLOCK_SIZE], to[CS_BLOCK_SIZE];
         cs_block_load(a->factor, s->single, i, own);
         for (int64_t e = s->local.start[i] + 1; e < s->local.start[i + 1]; e++) {
-            cs_block_system_get(s, &s->local, e, block);
+            cs_block_load(s->local.value, s->single, e, block);
             cs_block_load(a->factor, s->single, s->local.column[e], other);
             cs_block_scale(own, block, other, to);
             cs_block_store(a->upper, s->single, e - i - 1, to);
         }
         for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++) {
-            cs_block_system_get(s, &s->outer, e, block);
+            cs_block_load(s->outer.value, s->single, e, block);
             cs_block_load(a->factor, s->single, neighbour[s->outer.column[e]], other);
             cs_block_scale(own, block, other, to);
             cs_block_store(a->beside, s->single, e, to);

@@ -188,13 +188,13 @@ static void make_tentative(cs_grid *grid, const int64_t *member, int64_t count, 
                sizeof *room * (size_t)(rows * modes));
     *dead = (unsigned char)make_orthonormal(&m, r);
 
-    /* Columns of three numbers for each vertex. */
     for (int64_t n = 0; n < count; n++)
         for (int i = 0; i < rows; i++) {
-            int64_t vertex = grid->group * member[n] + i / CS_BLOCK_ROWS;
-            double *to = grid->tentative + CS_BLOCK_ROWS * modes * vertex + i % CS_BLOCK_ROWS;
-            for (int k = 0; k < modes; k++)
-                to[CS_BLOCK_ROWS * k] = room[(n * rows + i) * modes + k];
+            int64_t row = rows * member[n] + i, pitch = CS_BLOCK_STRIDE * grid->width;
+            for (int k = 0; k < modes; k++) {
+                int at = CS_BLOCK_STRIDE * (k / CS_BLOCK_ROWS) + k % CS_BLOCK_ROWS;
+                grid->tentative[pitch * row + at] = room[(n * rows + i) * modes + k];
+            }
         }
 }
 
@@ -245,7 +245,8 @@ cs_status cs_grid_aggregate(cs_grid *grid, cs_grid *next, cs_arena *arena, cs_er
     int64_t modes = CS_BLOCK_ROWS * grid->width, vertices = grid->system->vertices;
     grid->aggregate = cs_arena_take(arena, grid->nodes, sizeof *grid->aggregate);
     grid->root = cs_arena_take(arena, grid->nodes, sizeof *grid->root);
-    grid->tentative = cs_arena_take(arena, CS_BLOCK_ROWS * modes * vertices, sizeof(double));
+    grid->tentative = cs_arena_take(arena, CS_BLOCK_ROWS * CS_BLOCK_STRIDE * grid->width * vertices,
+                                    sizeof(double));
     cs_status status =
         cs_arena_status(arena, error, "aggregates of %lld nodes", (long long)grid->nodes);
     if (!status) status = find_aggregates(grid, &scratch, error);

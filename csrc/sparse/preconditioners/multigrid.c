@@ -80,6 +80,7 @@ static cs_status lay_out(cs_preconditioner *p, int64_t level, int *has_next, cs_
     }
     if (!status) status = cs_grid_lay_out(grid, &p->arena, error);
     if (!status) status = cs_grid_lay_out_next(grid, grid + 1, &p->arena, error);
+    if (!status) status = cs_grid_take_room(grid, level ? grid - 1 : NULL, &p->arena, error);
     return status;
 }
 
