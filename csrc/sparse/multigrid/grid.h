@@ -35,6 +35,8 @@ typedef struct cs_grid {
     double *mode; /* (nodes, 3 group, 3 width): the near-nullspace, row by row */
     int64_t nodes, group, width;
     cs_grid_rows rows;
+    int64_t *shared_start; /* (parts + 1) */
+    int32_t *shared;       /* vertices that are coupled with other parts */
 
     /* The prolongator: blocks start[i] ... start[i + 1] - 1 of vertex i, each `width` blocks column by column. */
     int64_t aggregates;
@@ -82,10 +84,11 @@ typedef struct cs_grid_kernels {
     const char *name;
     /* right of the next level's part `to` <- the sums of all parts of this level. */
     void (*collect[2])(const cs_grid *grid, const cs_grid *next, int64_t to);
-    /* partial <- P^T (r - A x), of x <- (L + D)^-1 r. */
-    void (*restricts[2])(const cs_grid *grid, int64_t part);
-    /* x <- x + P e;  w <- x - U^T P e, with the x from before. */
-    void (*prolong[2])(const cs_grid *grid, const void *e, int64_t part);
+    /* partial <- P^T (r - A x), of x <- (L + D)^-1 r: first of the rows that are not shared. */
+    void (*restricts[2])(const cs_grid *grid, int64_t part, int shared);
+    /* w <- x;  then, of all rows: x <- x + P e;  w <- w - U^T P e. */
+    void (*copy[2])(const cs_grid *grid, int64_t part);
+    void (*prolong[2])(const cs_grid *grid, const void *e, int64_t part, int shared);
     /* z <- C^-T (I + U)^-1 (w + slack x - E x) */
     void (*backward[2])(const cs_grid *grid, int64_t part, void *z);
 
