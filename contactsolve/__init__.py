@@ -26,6 +26,7 @@ except ImportError as _error:
     ) from _error
 
 from . import (
+    cloth,
     cuda,
     data,
     dynamics,
@@ -74,6 +75,7 @@ __all__ = [
     "__version__",
     "block_count",
     "choose_friction",
+    "cloth",
     "compare",
     "contact_jacobian",
     "cuda",

@@ -11,6 +11,7 @@ _PACKAGES = {
     "scipy": ("SciPy", "sparse"),
     "h5py": ("h5py", "io"),
     "matplotlib": ("matplotlib", "plot"),
+    "meshio": ("meshio", "cloth"),
     "pandas": ("pandas", "notebook"),
     "pymetis": ("pymetis", "partition"),
     "tqdm": ("tqdm", "notebook"),

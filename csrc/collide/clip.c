@@ -1,7 +1,7 @@
 #include "collide/clip.h"
 
 #include "collide/features.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 void cs_outline_label(cs_outline *outline)
 {

@@ -1,6 +1,6 @@
 /* The collider: shapes come and go, poses are turned into contacts. */
 #include "collide/state.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/error.h"
 #include "core/parallel.h"
 

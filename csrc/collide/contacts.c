@@ -2,7 +2,7 @@
  * of the table, which has room for the most contacts that they can have; the parts are then moved together. */
 #include "collide/pair.h"
 #include "collide/state.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/compiler.h"
 #include "core/error.h"
 

@@ -1,6 +1,6 @@
 #include "collide/convex.h"
 
-#include "collide/vector.h"
+#include "core/vector.h"
 
 #include <float.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * none. With at least three cells along each axis, no two neighbours of a cell are the same. */
 #include "collide/sort.h"
 #include "collide/state.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/error.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * way to a fan from it to their outline. Coplanar triangles are then merged into faces; points that are corners of
  * fewer than three faces are no vertices, and the hull is made again without them. */
 #include "collide/hull.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The convex hull of points in the plane: Andrew's monotone chain. */
 #include "collide/hull.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What tests of pairs share. */
 #include "collide/pair.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 void cs_manifold_add(cs_manifold *manifold, const double *a, double gap, int32_t feature,
                      double margin)

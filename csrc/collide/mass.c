@@ -1,6 +1,6 @@
 /* Mass properties of shapes, in closed form. */
 #include "collide/solid.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/error.h"
 
 #include <string.h>

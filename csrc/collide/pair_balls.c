@@ -1,6 +1,6 @@
 /* Two spheres, or two discs. */
 #include "collide/pair.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 void cs_pair_balls(const cs_placed *a, const cs_placed *b, double margin, cs_manifold *manifold)
 {

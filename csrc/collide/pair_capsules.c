@@ -1,6 +1,6 @@
 /* Spheres and capsules with capsules: the nearest points of two segments, or of a point and a segment. */
 #include "collide/pair.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 /* Capsules that are parallel to this angle touch at two points. */
 #define PARALLEL 1e-7

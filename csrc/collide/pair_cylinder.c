@@ -6,7 +6,7 @@
  *     otherwise   one contact, and what the facing parts share where they overlap */
 #include "collide/penetration.h"
 #include "collide/posed.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 /* Parts of the size of a pair: how exact penetration is; differences of separation that the nearest points of curved
  * shapes leave; and how far beyond a side a contact may lie. */

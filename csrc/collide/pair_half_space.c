@@ -1,7 +1,7 @@
 /* A half-space n . x <= offset with every other shape: the lowest points of the shape. The half-space is the second
  * shape, so that the normal of a contact is -n. */
 #include "collide/posed.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 /* The plane of the half-space, relative to the centre of the other shape: n . x = the value returned. */
 static double plane_of(const cs_placed *other, const cs_placed *half_space, double *n)

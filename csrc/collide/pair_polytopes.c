@@ -10,7 +10,7 @@
 #include "collide/features.h"
 #include "collide/penetration.h"
 #include "collide/posed.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 #include <float.h>
 

@@ -1,6 +1,6 @@
 #include "collide/penetration.h"
 
-#include "collide/vector.h"
+#include "core/vector.h"
 
 enum { MOST_POINTS = 160, MOST_FACETS = 8 * MOST_POINTS };
 

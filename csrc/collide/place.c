@@ -1,6 +1,6 @@
 /* Places shapes in the world, by the poses of their bodies. */
 #include "collide/state.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/error.h"
 #include "linalg/small.h"
 

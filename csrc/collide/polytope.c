@@ -1,6 +1,6 @@
 /* Boxes, and what hulls in space and in the plane have in common. */
 #include "collide/hull.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 
 /* Vertex 1 x + 2 y + 4 z of a box is at +x, +y, +z where that bit is set. */
 static const int16_t box_first[] = {0, 4, 8, 12, 16, 20, 24};

@@ -1,6 +1,6 @@
 #include "collide/posed.h"
 
-#include "collide/vector.h"
+#include "core/vector.h"
 
 /* ---- places -------------------------------------------------------------------------------------- */
 

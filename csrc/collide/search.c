@@ -2,7 +2,7 @@
  * Threads search from pieces of the records and list what they find; the lists are then sorted by slots. */
 #include "collide/sort.h"
 #include "collide/state.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/error.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Shapes: names, checks, frames about the centre of the bounding sphere, bounding boxes. */
 #include "collide/solid.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "core/error.h"
 
 #include <float.h>

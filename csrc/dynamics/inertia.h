@@ -3,7 +3,7 @@
 #define CS_INERTIA_H
 
 #include "collide/collide.h"
-#include "collide/vector.h"
+#include "core/vector.h"
 #include "linalg/small.h"
 
 /* turned <- R tensor R^T, in the world frame: the symmetric tensor of a body in its own frame, and its rotation */

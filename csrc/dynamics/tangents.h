@@ -2,7 +2,7 @@
 #ifndef CS_TANGENTS_H
 #define CS_TANGENTS_H
 
-#include "collide/vector.h"
+#include "core/vector.h"
 
 /* normal = tangent[0] x tangent[1], all of unit length. */
 typedef struct cs_tangents {

@@ -17,7 +17,7 @@ static int show_iterate(void *context)
     return failed ? -1 : 0;
 }
 
-static const char *verdict_name(cs_cg_verdict verdict)
+const char *block_verdict(cs_cg_verdict verdict)
 {
     switch (verdict) {
     case CS_CG_CONVERGED: return "converged";
@@ -97,7 +97,7 @@ static PyObject *solve(solving *c, block_asking *context)
     if (status) raise_error(&error);
     else if (!PyErr_Occurred())
         answer = Py_BuildValue(
-            "{s:s,s:L,s:L,s:d,s:d,s:d,s:d,s:i,s:N}", "status", verdict_name(result.verdict),
+            "{s:s,s:L,s:L,s:d,s:d,s:d,s:d,s:i,s:N}", "status", block_verdict(result.verdict),
             "iterations", (long long)result.iterations, "checks", (long long)result.checks,
             "residual", result.residual, "claim", result.claim, "right", result.right, "bytes",
             result.bytes, "threads", c->options.threads, "history", history_array(&result));

@@ -22,11 +22,12 @@
 typedef struct core_state {
     PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type,
         *description_type, *collider_type, *world_type, *block_system_type,
-        *block_preconditioner_type;
+        *block_preconditioner_type, *cloth_type;
 } core_state;
 
 extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec,
-    description_spec, collider_spec, world_spec, block_system_spec, block_preconditioner_spec;
+    description_spec, collider_spec, world_spec, block_system_spec, block_preconditioner_spec,
+    cloth_spec;
 
 /* _core.Problem. */
 typedef struct problem_object {
@@ -118,6 +119,9 @@ PyObject *core_elimination_tree(PyObject *module, PyObject *args);
 
 /* shape_mass(kind, numbers, vertices or None, dimension) -> (volume, center, inertia, bounding_radius) of density 1 */
 PyObject *core_shape_mass(PyObject *module, PyObject *args);
+
+/* polar(matrices) -> (rotations (count, 6), stretches (count, 4)) of (count, 3, 2): cs_polar_find */
+PyObject *core_polar(PyObject *module, PyObject *matrices);
 
 /* side_by_side(problems) -> (one Problem of all, (problems, 64) the group in it of each group): cs_concatenate.
  * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, progress or None) -> a dict of the

@@ -188,6 +188,8 @@ static PyMethodDef core_functions[] = {
     {"sets", core_sets, METH_NOARGS, "sets()\n--\n\nA list of the descriptions of the sets."},
     {"preconditioners", preconditioner_kinds, METH_NOARGS,
      "preconditioners()\n--\n\nThe kinds of preconditioners, {name: summary}."},
+    {"choose_preconditioner", choose_preconditioner, METH_VARARGS,
+     "choose_preconditioner(system, factor)\n--\n\nThe kind for a solve of a BlockSystem."},
     {"block_cg", block_cg, METH_VARARGS,
      "block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback)\n--\n\n"
      "Conjugate gradients. Overwrites x; returns a dict."},
@@ -226,6 +228,8 @@ static PyMethodDef core_functions[] = {
     {"shape_mass", core_shape_mass, METH_VARARGS,
      "shape_mass(kind, numbers, vertices, dimension)\n--\n\n(volume, center, inertia, "
      "bounding_radius) of a shape with density 1."},
+    {"polar", core_polar, METH_O,
+     "polar(matrices)\n--\n\nRotations and stretches of deformation gradients (tests)."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,
@@ -258,6 +262,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &description_spec, &state->description_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &block_system_spec, &state->block_system_type) < 0) return -1;
+    if (add_type(module, &cloth_spec, &state->cloth_type) < 0) return -1;
     if (add_type(module, &block_preconditioner_spec, &state->block_preconditioner_type) < 0)
         return -1;
     if (add_type(module, &collider_spec, &state->collider_type) < 0) return -1;
@@ -275,6 +280,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->support_type);
     Py_VISIT(state->mlcp_type);
     Py_VISIT(state->block_system_type);
+    Py_VISIT(state->cloth_type);
     Py_VISIT(state->block_preconditioner_type);
     Py_VISIT(state->answer_type);
     Py_VISIT(state->description_type);
@@ -291,6 +297,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->support_type);
     Py_CLEAR(state->mlcp_type);
     Py_CLEAR(state->block_system_type);
+    Py_CLEAR(state->cloth_type);
     Py_CLEAR(state->block_preconditioner_type);
     Py_CLEAR(state->answer_type);
     Py_CLEAR(state->description_type);

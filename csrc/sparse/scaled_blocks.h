@@ -8,11 +8,14 @@
 void cs_scaled_blocks_take(cs_scaled_blocks *a, const cs_block_system *system, int couples,
                            cs_arena *arena);
 
+/* Also takes `rest`, into which what float loses of the values of `exact` is put. */
+void cs_scaled_blocks_keep_sums(cs_scaled_blocks *a, const cs_block_system *exact, cs_arena *arena);
+
 /* factor <- C^-1 with C_i C_i^T = D_i / omega. Returns -1, or the first vertex, in the new numbers, whose block D_i is not
  * positive definite. */
 int64_t cs_scaled_blocks_factor(const cs_scaled_blocks *a, int threads);
 
-/* upper and beside <- those of C^-1 A C^-T. */
+/* upper, beside and rest <- those of C^-1 A C^-T. */
 void cs_scaled_blocks_scale(const cs_scaled_blocks *a, int threads);
 
 /* Bytes of a pair of triangular solves, and its multiplications. */

@@ -1,0 +1,14 @@
+"""Cloth: triangle meshes with membrane, bending and mass, moved by implicit Euler steps (S5, 3).
+
+>>> import contactsolve as cs
+>>> vertices, faces = cs.cloth.sheet(5, 5, 1.0)
+>>> cloth = cs.cloth.Cloth(vertices, faces, density=0.2, young=100.0, attach=[0, 4])
+>>> cloth.run(0.5, 1e-2)
+>>> round(cloth.time, 12)
+0.5
+"""
+
+from .cloth import Cloth, Energy
+from .sheet import sheet
+
+__all__ = ["Cloth", "Energy", "sheet"]

@@ -1,0 +1,445 @@
+"""A cloth: a mesh in motion."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._arrays import finite_array
+from .._optional import optional
+from .._options import count
+from ..sparse import SymmetricBlocks
+from ..sparse.symmetric_blocks import _labels as labels_of
+from ._attachment import Attachment
+from ._mesh import points, read_mesh
+
+__all__ = ["Cloth", "Energy"]
+
+_MODELS = ("hinge", "quadratic")
+_DTYPES = ("float64", "float32", "mixed")  # by their numbers in C
+_MOST_ITERATIONS = 10_000  # of a solve, unless the caller says how many
+_MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
+
+
+class Energy(NamedTuple):
+    """Energies of a cloth [J]; ``sum(energy)`` is that of the whole."""
+
+    kinetic: float
+    gravity: float  # zero at the origin
+    membrane: float
+    bending: float
+
+
+class Cloth:
+    """A triangle mesh with mass, membrane and bending stiffness, moved by implicit Euler steps.
+
+    Parameters
+    ----------
+    vertices
+        ``(n, 3)`` [m], or ``(n, 2)`` for z = 0. Without `faces`: an object with ``.vertices`` and
+        ``.faces``, or the path of a file that meshio reads.
+    faces
+        ``(m, 3)``: numbers of vertices.
+    density
+        Mass per area [kg/m²]. A third of each face's mass is on each of its vertices.
+    young, poisson
+        Young's modulus [N/m] and Poisson's ratio, between −1 and 1, of the plane: as in
+        two-dimensional elasticity, `young` is Young's modulus of the material [Pa] times the
+        thickness [m].
+    bending
+        Bending stiffness [N m]. With ``"quadratic"`` the plate stiffness D. With ``"hinge"``
+        Bridson's k, which is no constant of the material: D/k depends on the mesh, see Notes.
+        0: the cloth has none, and the matrix fewer blocks.
+    bending_model
+        ``"hinge"`` (Bridson 2003), or ``"quadratic"`` (Bergou 2006), with a constant matrix, for
+        flat rest shapes.
+    damping
+        Viscosity of membrane and bending as a time [s]: a small vibration of the angular frequency
+        ω has the damping ratio ``damping · ω / 2``. Rigid motions are not damped.
+    gravity
+        ``(3,)`` [m/s²].
+    attach
+        Vertices ``(k,)`` that stay where they are; or a pair of vertices and a function of time [s]
+        that returns their positions ``(k, 3)`` [m].
+    rest
+        Rest shape, ``(n, 3)`` or ``(n, 2)`` [m]; None: `vertices`.
+    forces
+        Forces on vertices ``(n, 3)`` [N], or a function of the cloth that returns them, called
+        before each step.
+    velocities
+        ``(n, 3)`` [m/s]; None: at rest.
+    newton
+        Linear solves of a step, iterations of Newton's method. One is first-order accurate and
+        stable under tension, but not dissipative: a free sheet that moves fast may gain energy with
+        long steps.
+    parts, partition
+        Of the matrix, as of `contactsolve.sparse.SymmetricBlocks`.
+    dtype
+        Of the matrix and of its solution, as of `contactsolve.sparse.cg`: ``"float64"``,
+        ``"float32"``, or ``"mixed"``, where only the preconditioner is in single precision. Both
+        are faster and need a well-conditioned matrix: thin cells or long steps of stiff cloth end
+        in an error, or miss `rtol`. Positions, velocities, forces and true residuals are always
+        float64.
+    rtol
+        Tolerance of a solve: of the true residual, over that of no change.
+    max_iterations
+        The most iterations of a solve.
+    M
+        The preconditioner, a name out of `contactsolve.sparse.preconditioners` but ``"ssor"``; or
+        ``"auto"``, chosen by counted work for the first step, and when `h` changes.
+    threads
+        The most threads; None: all that are available. They change no bit.
+
+    Attributes
+    ----------
+    positions, velocities
+        ``(n, 3)`` [m, m/s], copies; they can be assigned.
+    time
+        [s]; it can be assigned.
+    masses
+        ``(n,)`` [kg].
+    faces
+        ``(m, 3)``.
+    attached
+        Vertices ``(k,)``.
+    info
+        Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
+        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made, and
+        ``steps_not_converged``.
+
+    Raises
+    ------
+    ValueError
+        NaN, a vertex out of range, a degenerate or repeated face, an edge of three faces, a vertex
+        of no face, poisson outside (−1, 1), density or young ≤ 0, bending < 0. The message names
+        argument, index and value.
+    ImportError
+        A file without meshio.
+
+    Notes
+    -----
+    The membrane consists of linear triangles of constant strain, in the frame of the rotation of
+    their deformation gradient, with the geometric stiffness of tension (Etzmuß, Keckeisen and
+    Straßer 2003, in plane stress). Rotations come from singular values, so that rigid motions of
+    any size have no force.
+
+    Bending has moments at edges between two faces (Bridson, Marino and Fedkiw 2003; Bergou,
+    Wardetzky, Harmon, Zorin and Grinspun 2006). Bridson's k gives the plate stiffness
+
+    ============================================  ===========
+    mesh, direction of bending                    D / k
+    ============================================  ===========
+    grid, across its lines                        0.25
+    grid, any direction, diagonals one way        0.25 … 0.77
+    grid, any direction, diagonals alternating    0.25 … 0.38
+    equilateral triangles                         0.24
+    random                                        0.30
+    ============================================  ===========
+
+    and the quadratic model has the same anisotropy, with 4 D in place of k.
+
+    Steps solve ``(M + h D + h² K) Δv = h (f − D v − h K v)`` (S5, 3.3). A solve that misses its
+    tolerance does not end the motion: its result is used. `info` counts such steps, and the first
+    one warns.
+
+    Examples
+    --------
+    A sheet that hangs from two corners:
+
+    >>> import contactsolve as cs
+    >>> vertices, faces = cs.cloth.sheet(9, 9, 1.0)
+    >>> cloth = cs.cloth.Cloth(
+    ...     vertices, faces, density=0.2, young=500.0, bending=1e-5, damping=0.01, attach=[0, 8]
+    ... )
+    >>> cloth.run(1.0, 1 / 60)
+    >>> bool(cloth.positions[-1, 2] < -0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        vertices: Any,
+        faces: Any = None,
+        *,
+        density: float,
+        young: float,
+        poisson: float = 0.3,
+        bending: float = 0.0,
+        bending_model: str = "hinge",
+        damping: float = 0.0,
+        gravity: Any = (0.0, 0.0, -9.81),
+        attach: Any = None,
+        rest: Any = None,
+        forces: Any = None,
+        velocities: Any = None,
+        newton: int = 1,
+        parts: int = 8,
+        partition: Any = "slices",
+        dtype: str = "float64",
+        rtol: float = 1e-6,
+        max_iterations: int = _MOST_ITERATIONS,
+        M: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        # The mesh.
+        x, self.faces = read_mesh(vertices, faces)
+        shape = x if rest is None else points("rest", rest)
+        if shape.shape != x.shape:
+            raise ValueError(f"rest has {len(shape)} vertices: {len(x)} are needed")
+        self._attachment = Attachment(attach)
+
+        # Options.
+        if bending_model not in _MODELS:
+            known = " and ".join(map(repr, _MODELS))
+            raise ValueError(f"bending_model is {bending_model!r}: {known} are known")
+        if dtype not in _DTYPES:
+            raise ValueError(f"dtype: {dtype!r} is unknown; known: {', '.join(_DTYPES)}")
+        if M not in (known_kinds := ["auto", *sorted(_core.preconditioners())]):
+            raise ValueError(f"M: {M!r} is unknown; known: {', '.join(known_kinds)}")
+        numbers = _numbers(
+            density=density, young=young, poisson=poisson, bending=bending, damping=damping
+        )
+        pull = finite_array("gravity", gravity)
+        if pull.shape != (3,):
+            raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
+        self.newton = count("newton", newton, least=1, most=1000)
+        self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+        self.dtype = dtype
+        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
+        parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
+
+        # The object of C, and its state.
+        labels = labels_of(partition, parts, *_graph(self.faces, len(x), partition))
+        self._core = _core.Cloth(
+            x,
+            shape,
+            self.faces,
+            np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
+            bending_model == "quadratic",
+            parts,
+            labels,
+            _DTYPES.index(dtype),
+            M,
+            most,
+        )
+        self._core.attach(self._attachment.vertices)
+        self._told = self._core.describe()
+        self._parts = parts
+        self._warned = False
+        self._forces = forces if callable(forces) or forces is None else self._vectors(forces)
+        if velocities is not None:
+            self.velocities = velocities
+
+    def __repr__(self) -> str:
+        vertices, faces = len(self.masses), len(self.faces)
+        return f"<Cloth of {vertices} vertices, {faces} faces, t = {self.time:g} s>"
+
+    # ---- state -----------------------------------------------------------------------------------
+
+    @property
+    def masses(self) -> np.ndarray:
+        """Masses of the vertices, ``(n,)`` [kg]."""
+        return self._told["mass"]
+
+    @property
+    def attached(self) -> np.ndarray:
+        """Attached vertices, ``(k,)``."""
+        return self._attachment.vertices
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Positions, ``(n, 3)`` [m]."""
+        return self._core.state()[0]
+
+    @positions.setter
+    def positions(self, value: Any) -> None:
+        _, v, time = self._core.state()
+        self._core.set_state(self._vectors(value, "positions"), v, time)
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Velocities, ``(n, 3)`` [m/s]."""
+        return self._core.state()[1]
+
+    @velocities.setter
+    def velocities(self, value: Any) -> None:
+        x, _, time = self._core.state()
+        self._core.set_state(x, self._vectors(value, "velocities"), time)
+
+    @property
+    def time(self) -> float:
+        """The time [s]."""
+        return self._core.state()[2]
+
+    @time.setter
+    def time(self, value: float) -> None:
+        x, v, _ = self._core.state()
+        self._core.set_state(x, v, float(_numbers(time=value)[0]))
+
+    def energy(self) -> Energy:
+        """Return kinetic energy, and those of gravity, membrane and bending [J].
+
+        Returns
+        -------
+        Energy
+            A tuple; that of gravity is zero at the origin.
+        """
+        return Energy(*self._core.energy())
+
+    def momentum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return linear momentum [kg m/s], and angular momentum about the origin [kg m²/s]."""
+        return self._core.momentum()
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    def system(self, h: float) -> tuple[SymmetricBlocks, np.ndarray]:
+        """Return the linear system of a step from the present state.
+
+        Parameters
+        ----------
+        h
+            Length of the step [s].
+
+        Returns
+        -------
+        A : SymmetricBlocks
+            M + h D + h² K, with the parts of the cloth. Rows and columns of attached vertices are
+            zero but for their masses on the diagonal.
+        b : (3 n,) ndarray
+            The right-hand side: A Δv = b, with the change of the velocities Δv [m/s].
+        """
+        values, right = self._core.system(*self._arguments(h), self._threads)
+        blocks = (values, self._told["indices"], self._told["indptr"])
+        A = optional("scipy.sparse", "the matrix of a cloth needs").bsr_array(blocks)
+        dtype = "float32" if self.dtype == "float32" else "float64"
+        return SymmetricBlocks(A, self._parts, self._labels(), dtype), right
+
+    def step(self, h: float) -> None:
+        """Make one step.
+
+        Parameters
+        ----------
+        h
+            Its length [s].
+
+        Raises
+        ------
+        ValueError
+            h ≤ 0; forces or positions of attached vertices that are not finite; a step whose
+            result is not finite. The state stays as it was.
+        KeyboardInterrupt
+            After Ctrl-C. The state is that before or after the step.
+        """
+        self._core.step(*self._arguments(h), self.newton, self._threads)
+        if not self._warned:
+            self._warn()
+
+    def run(
+        self, seconds: float, h: float, *, callback: Callable[[Cloth], object] | None = None
+    ) -> None:
+        """Make many steps.
+
+        Parameters
+        ----------
+        seconds
+            Time to go [s].
+        h
+            Length of a step [s]. The last one is shorter if `seconds` is no multiple of it.
+        callback
+            Called with the cloth after each step. Raising `StopIteration` ends the run.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C; the state is that of the end of a whole step.
+        """
+        for length in _steps(seconds, h):
+            self.step(length)
+            if callback is not None:
+                try:
+                    callback(self)
+                except StopIteration:
+                    return
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The report of the last step, and numbers of steps."""
+        return self._core.report()
+
+    def _warn(self) -> None:
+        """Tell of the first step whose solve missed its tolerance."""
+        told = self._core.report()
+        if told["steps_not_converged"]:
+            self._warned = True
+            warnings.warn(
+                f"step {told['steps']}: the solve ended as {told['status']!r} after "
+                f"{told['iterations']} iterations with the relative residual "
+                f"{told['residual']:.2g}; its result is used, here and in later steps "
+                f"(Cloth.info counts them)",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
+        """Return the length of a step, where attached vertices will be, and forces."""
+        step = float(_numbers(h=h)[0])
+        x, _, time = self._core.state()
+        forces = self._forces
+        if forces is not None and not isinstance(forces, np.ndarray):
+            forces = self._vectors(forces(self))
+        return step, self._attachment.targets(x, time + step), forces
+
+    def _vectors(self, value: Any, name: str = "forces") -> np.ndarray:
+        """Return a vector for each vertex."""
+        vectors, wanted = finite_array(name, value), (len(self.masses), 3)
+        if vectors.shape != wanted:
+            raise ValueError(f"{name} has shape {vectors.shape}: {wanted} is needed")
+        return vectors
+
+    def _labels(self) -> np.ndarray:
+        """Return the part of each vertex."""
+        labels = np.empty(len(self.masses), np.int64)
+        labels[self._told["order"]] = np.repeat(
+            np.arange(self._parts), np.diff(self._told["first"])
+        )
+        return labels
+
+
+def _numbers(**given: Any) -> np.ndarray:
+    """Return single numbers as an array; C checks their ranges."""
+    for name, value in given.items():
+        if np.shape(value) != () or isinstance(value, (str, bytes, complex, type(None))):
+            raise TypeError(f"{name} is {value!r}: a number is needed")
+    return np.array([float(value) for value in given.values()])
+
+
+def _steps(seconds: Any, h: Any) -> Any:
+    """Yield lengths of steps that add up to `seconds`."""
+    seconds, h = map(float, _numbers(seconds=seconds, h=h))
+    if not 0 <= seconds < np.inf:
+        raise ValueError(f"seconds is {seconds}: a number of at least 0 is needed")
+    if not 0 < h < np.inf:
+        raise ValueError(f"h is {h}: a positive number of seconds is needed")
+    whole = seconds / h
+    if whole > _MOST_STEPS:
+        raise ValueError(f"h is {h}: {seconds} s have more than 2^53 such steps")
+    full = int(whole + 1e-9)
+    for _ in range(full):
+        yield h
+    if whole - full > 1e-9:
+        yield seconds - full * h
+
+
+def _graph(faces: np.ndarray, vertices: int, partition: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return indices and indptr of the pattern of the edges; only METIS reads the indices."""
+    if not (isinstance(partition, str) and partition == "metis"):
+        return np.empty(0, np.int64), np.zeros(vertices + 1, np.int64)
+    inside = faces[((faces >= 0) & (faces < vertices)).all(axis=1)]
+    ends = np.concatenate([inside[:, [a, b]] for a in range(3) for b in range(3) if a != b])
+    keys = np.unique(ends[:, 0] * vertices + ends[:, 1])
+    indptr = np.searchsorted(keys, vertices * np.arange(vertices + 1)).astype(np.int64)
+    return keys % max(vertices, 1), indptr

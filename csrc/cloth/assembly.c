@@ -1,0 +1,292 @@
+#include "cloth/cloth.h"
+
+#include "core/error.h"
+#include "core/loop.h"
+#include "core/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who has a share in which block ------------------------------------------------------------------- */
+
+/* While shares are listed. */
+typedef struct listing {
+    cs_cloth *cloth;
+    int64_t *place; /* (vertices): old number -> new number */
+    int64_t *part;  /* (vertices): of each new number */
+    int filling;    /* the second time; the first time they are counted */
+} listing;
+
+/* Adds or counts one, in ascending order of the elements. */
+static void list_share(const listing *l, cs_cloth_shares *shares, int64_t block, int64_t share)
+{
+    if (l->filling) shares->share[shares->start[block]++] = share;
+    else shares->start[block + 1]++;
+}
+
+/* The block of row i and column j in A_loc. */
+static int64_t local_block(const cs_block_system *s, int64_t i, int64_t j)
+{
+    int64_t e = s->local.start[i];
+    while (s->local.column[e] != j) e++;
+    return e;
+}
+
+/* The block of row i and column j of another part, in A_ext. */
+static int64_t outer_block(const cs_block_system *s, int64_t part, int64_t i, int64_t j)
+{
+    int64_t e = s->outer.start[i];
+    const int64_t *vertex = s->outer_vertex + s->outer_first[part];
+    while (vertex[s->outer.column[e]] != j) e++;
+    return e;
+}
+
+/* All blocks in which an element of `count` vertices has a share. */
+static void list_element(const listing *l, int64_t element, const int64_t *vertex, int count)
+{
+    cs_cloth *cloth = l->cloth;
+    const cs_block_system *s = &cloth->system;
+    for (int a = 0; a < count; a++) {
+        int64_t i = l->place[vertex[a]], part = l->part[i];
+        list_share(l, &cloth->loads, i, 16 * element + 4 * a);
+        for (int b = 0; b < count; b++) {
+            int64_t j = l->place[vertex[b]], share = 16 * element + 4 * a + b;
+            if (l->part[j] != part) list_share(l, &cloth->outer, outer_block(s, part, i, j), share);
+            else if (i <= j) list_share(l, &cloth->local, local_block(s, i, j), share);
+        }
+    }
+}
+
+static void list_elements(const listing *l)
+{
+    const cs_mesh *mesh = &l->cloth->mesh;
+    for (int64_t t = 0; t < mesh->faces; t++) list_element(l, t, mesh->face + 3 * t, 3);
+    for (int64_t t = 0; t < l->cloth->hinges; t++)
+        list_element(l, mesh->faces + t, mesh->hinge[t].vertex, 4);
+}
+
+/* Counts become starts; `share` is taken. */
+static void sum_counts(cs_cloth_shares *shares, int64_t blocks, cs_arena *arena)
+{
+    for (int64_t e = 0; e < blocks; e++) shares->start[e + 1] += shares->start[e];
+    shares->share = cs_arena_take_unset(arena, shares->start[blocks], sizeof *shares->share);
+}
+
+/* Filling has moved each start to the next one. */
+static void restore_starts(cs_cloth_shares *shares, int64_t blocks)
+{
+    memmove(shares->start + 1, shares->start, sizeof *shares->start * (size_t)blocks);
+    shares->start[0] = 0;
+}
+
+static void number_places(const cs_block_system *s, const listing *l)
+{
+    for (int64_t p = 0; p < s->parts; p++)
+        for (int64_t i = s->first[p]; i < s->first[p + 1]; i++) {
+            l->place[s->old[i]] = i;
+            l->part[i] = p;
+        }
+}
+
+cs_status cs_cloth_list_shares(cs_cloth *cloth, cs_error *error)
+{
+    /* Take. */
+    cs_arena scratch = {0}, *arena = &cloth->arena;
+    const cs_block_system *s = &cloth->system;
+    cs_cloth_shares *shares[] = {&cloth->local, &cloth->outer, &cloth->loads};
+    int64_t count[] = {s->local.blocks, s->outer.blocks, s->vertices};
+    listing l = {.cloth = cloth};
+    l.place = cs_arena_take(&scratch, s->vertices, sizeof *l.place);
+    l.part = cs_arena_take(&scratch, s->vertices, sizeof *l.part);
+    for (int k = 0; k < 3; k++)
+        shares[k]->start = cs_arena_take(arena, count[k] + 1, sizeof *shares[k]->start);
+    cs_status status = cs_arena_status(arena, error, "the shares of elements");
+    if (!status) status = cs_arena_status(&scratch, error, "the places of vertices");
+    if (status) goto out;
+
+    /* Count, then fill. */
+    number_places(s, &l);
+    list_elements(&l);
+    for (int k = 0; k < 3; k++) sum_counts(shares[k], count[k], arena);
+    status = cs_arena_status(arena, error, "the shares of elements");
+    if (status) goto out;
+    l.filling = 1;
+    list_elements(&l);
+    for (int k = 0; k < 3; k++) restore_starts(shares[k], count[k]);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* ---- the first pass: elements ---------------------------------------------------------------------------- */
+
+/* What the passes read. */
+typedef struct assembly {
+    cs_cloth *cloth;
+    cs_element_state state;
+} assembly;
+
+static void compute_triangles(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    const assembly *all = context;
+    cs_cloth *cloth = all->cloth;
+    (void)piece;
+    for (int64_t t = begin; t < end; t++)
+        cs_triangle_compute(&cloth->triangle_rest[t], &cloth->membrane, &all->state,
+                            &cloth->triangle[t]);
+}
+
+static void compute_hinges(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    const assembly *all = context;
+    cs_cloth *cloth = all->cloth;
+    (void)piece;
+    for (int64_t t = begin; t < end; t++)
+        cs_hinge_compute(&cloth->hinge_rest[t], &cloth->bending, &all->state, &cloth->hinge[t]);
+}
+
+/* ---- the second pass: blocks ------------------------------------------------------------------------------ */
+
+/* block += the share of an element. Those of (a, b) and (b, a) are each other's transpose, to the last bit. */
+static void add_share(const cs_cloth *cloth, int64_t share, double *block)
+{
+    int64_t element = share / 16, faces = cloth->mesh.faces;
+    int a = (int)(share / 4 % 4), b = (int)(share % 4), low = a < b ? a : b, high = a < b ? b : a;
+    double own[9] = {0};
+    if (element < faces) cs_triangle_add_block(&cloth->triangle[element], low, high, own);
+    else cs_hinge_add_block(&cloth->hinge[element - faces], low, high, own);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            block[3 * i + j] +=
+                a == b ? (own[3 * i + j] + own[3 * j + i]) / 2 : own[a < b ? 3 * i + j : 3 * j + i];
+}
+
+/* Stores block e, column by column, in the precision of its system. */
+static void store_block(int single, const cs_block_rows *rows, int64_t e, const double *block)
+{
+    for (int j = 0; j < CS_BLOCK_ROWS; j++)
+        for (int i = 0; i < CS_BLOCK_ROWS; i++) {
+            int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
+            if (single) ((float *)rows->value)[at] = (float)block[CS_BLOCK_ROWS * i + j];
+            else ((double *)rows->value)[at] = block[CS_BLOCK_ROWS * i + j];
+        }
+}
+
+/* block <- that between two vertices, in old numbers: eliminated if one of them is attached. */
+static void sum_block(const cs_cloth *cloth, const cs_cloth_shares *shares, int64_t e, int64_t i,
+                      int64_t j, double *block)
+{
+    memset(block, 0, sizeof *block * CS_BLOCK_SIZE);
+    if (!cloth->is_attached[i] && !cloth->is_attached[j])
+        for (int64_t n = shares->start[e]; n < shares->start[e + 1]; n++)
+            add_share(cloth, shares->share[n], block);
+    for (int k = 0; i == j && k < CS_BLOCK_ROWS; k++) block[4 * k] += cloth->mass[i];
+}
+
+/* The right-hand side of a vertex: new number, old number. */
+static void fill_right(const cs_cloth *cloth, int64_t at, int64_t i)
+{
+    double *right = cloth->right + 3 * i, m = cloth->mass[i], h = cloth->h;
+    if (cloth->is_attached[i]) {
+        for (int k = 0; k < 3; k++)
+            right[k] =
+                cloth->iterate ? 0 : m * (cloth->shift[3 * i + k] - cloth->velocity[3 * i + k]);
+        return;
+    }
+
+    /* Forces from outside; of an iterate also M (v - v_next). */
+    for (int k = 0; k < 3; k++) {
+        right[k] = h * (m * cloth->options.gravity[k] + cloth->force[3 * i + k]);
+        if (cloth->iterate)
+            right[k] += m * (cloth->velocity[3 * i + k] - cloth->next_velocity[3 * i + k]);
+    }
+
+    /* Forces of the elements. */
+    for (int64_t n = cloth->loads.start[at]; n < cloth->loads.start[at + 1]; n++) {
+        int64_t element = cloth->loads.share[n] / 16, faces = cloth->mesh.faces;
+        int a = (int)(cloth->loads.share[n] / 4 % 4);
+        if (element < faces) cs_triangle_add_load(&cloth->triangle[element], a, right);
+        else cs_hinge_add_load(&cloth->hinge[element - faces], a, right);
+    }
+}
+
+/* Row i of A_loc, and of A_ext, whose columns are the numbers of `outer_vertex`. */
+static void fill_row(const cs_cloth *cloth, int64_t i, const int64_t *outer_vertex)
+{
+    double block[CS_BLOCK_SIZE];
+    const cs_block_system *s = &cloth->system, *half = &cloth->half;
+    int mixed = cloth->options.precision == CS_CLOTH_MIXED;
+    for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++) {
+        sum_block(cloth, &cloth->local, e, s->old[i], s->old[s->local.column[e]], block);
+        store_block(s->single, &s->local, e, block);
+        if (mixed) store_block(1, &half->local, e, block);
+    }
+    for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++) {
+        int64_t j = outer_vertex[s->outer.column[e]];
+        sum_block(cloth, &cloth->outer, e, s->old[i], s->old[j], block);
+        store_block(s->single, &s->outer, e, block);
+        if (mixed) store_block(1, &half->outer, e, block);
+    }
+}
+
+/* The rows of a part. */
+static void fill_part(void *context, int64_t part, int thread)
+{
+    const assembly *all = context;
+    const cs_cloth *cloth = all->cloth;
+    const cs_block_system *s = &cloth->system;
+    (void)thread;
+    for (int64_t i = s->first[part]; i < s->first[part + 1]; i++) {
+        fill_row(cloth, i, s->outer_vertex + s->outer_first[part]);
+        fill_right(cloth, i, s->old[i]);
+    }
+}
+
+/* A pass is too short to ask anything meanwhile. */
+static void wait_for_others(void *context) { (void)context; }
+
+void cs_cloth_assemble(cs_cloth *cloth, int threads)
+{
+    assembly all = {.cloth = cloth,
+                    .state = {.position = cloth->next_position,
+                              .rate = cloth->iterate ? cloth->next_velocity : cloth->shift,
+                              .shift = cloth->shift,
+                              .h = cloth->h,
+                              .damping = cloth->options.damping}};
+    cs_loop(threads, cloth->mesh.faces, compute_triangles, &all);
+    cs_loop(threads, cloth->hinges, compute_hinges, &all);
+    const cs_tasks tasks = {cloth->system.parts, cloth->system.task, fill_part, wait_for_others,
+                            &all};
+    cs_share_out(&tasks, threads);
+}
+
+/* ---- the whole matrix --------------------------------------------------------------------------------------- */
+
+/* The block of column j in row i of the graph. */
+static int64_t block_of(const cs_graph *graph, int64_t i, int64_t j)
+{
+    int64_t e = graph->start[i];
+    while (graph->column[e] != j) e++;
+    return e;
+}
+
+void cs_cloth_values(const cs_cloth *cloth, double *value)
+{
+    double block[CS_BLOCK_SIZE];
+    const cs_block_system *s = &cloth->system;
+    for (int64_t i = 0; i < s->vertices; i++) {
+        /* A block of A_loc, and its transpose below the diagonal. */
+        for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++) {
+            int64_t j = s->local.column[e],
+                    mirrored = block_of(&cloth->graph, s->old[j], s->old[i]);
+            cs_block_system_get(s, &s->local, e, block);
+            for (int k = 0; k < CS_BLOCK_SIZE; k++)
+                value[CS_BLOCK_SIZE * mirrored + CS_BLOCK_ROWS * (k % CS_BLOCK_ROWS) +
+                      k / CS_BLOCK_ROWS] = block[k];
+            memcpy(value + CS_BLOCK_SIZE * s->local.source[e], block, sizeof block);
+        }
+
+        for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++)
+            cs_block_system_get(s, &s->outer, e, value + CS_BLOCK_SIZE * s->outer.source[e]);
+    }
+}

@@ -1,0 +1,114 @@
+#include "cloth/cloth.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+/* Products of the iteration are those of block SSOR, and read its system (sparse/conjugate.h). */
+static int multiplies(const cs_preconditioner_kind *kind)
+{
+    return kind == cs_preconditioner_find("block_ssor");
+}
+
+cs_status cs_cloth_name_kind(cs_cloth *cloth, const char *name, cs_error *error)
+{
+    cloth->kind = cs_preconditioner_find(name);
+    if (cloth->kind || !strcmp(name, "auto")) return CS_OK;
+    return cs_fail(error, CS_UNKNOWN_NAME, "M: '%s' is unknown", cs_word(name).text);
+}
+
+void cs_cloth_forget(cs_cloth *cloth)
+{
+    cs_preconditioner_clear(&cloth->M);
+    cs_arena_clear(&cloth->solver);
+    cloth->cg = NULL;
+}
+
+/* Makes preconditioner and iteration for the assembled system. */
+static cs_status make_solver(cs_cloth *cloth, cs_error *error)
+{
+    /* The kind. */
+    const cs_cloth_options *o = &cloth->options;
+    const cs_preconditioner_kind *kind = cloth->kind;
+    cs_status status = CS_OK;
+    cs_cloth_forget(cloth);
+    if (!kind) status = cs_preconditioner_choose(&cloth->system, o->rtol, 1, &kind, error);
+    if (status) return status;
+
+    /* It is in single precision unless all is double. */
+    const cs_block_system *half = o->precision == CS_CLOTH_MIXED ? &cloth->half : &cloth->system;
+    const cs_block_system *iterated = multiplies(kind) ? half : &cloth->system;
+    const cs_preconditioner_options options = {.position = cloth->position,
+                                               .relaxation = 1,
+                                               .exact =
+                                                   cloth->system.single ? NULL : &cloth->system};
+    status = cs_preconditioner_make(&cloth->M, kind, half, &options, error);
+    if (!status)
+        status = cs_block_cg_make(&cloth->cg, &cloth->system, iterated, &cloth->M,
+                                  o->precision == CS_CLOTH_F32, o->max_iterations, &cloth->solver,
+                                  error);
+    if (status) cs_cloth_forget(cloth);
+    cloth->chosen_for = cloth->h;
+    return status;
+}
+
+/* A chosen kind is that for steps of this length. */
+static cs_status ready_solver(cs_cloth *cloth, cs_error *error)
+{
+    int fits = cloth->cg && (cloth->kind || cloth->chosen_for == cloth->h);
+    return fits ? CS_OK : make_solver(cloth, error);
+}
+
+/* change <- the solution of the assembled system. */
+static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_report *report,
+                       cs_error *error)
+{
+    cs_cg_result result = {0};
+    const cs_cg_options options = {.rtol = cloth->options.rtol,
+                                   .max_iterations = cloth->options.max_iterations,
+                                   .threads = call->threads,
+                                   .cancellation = call->cancellation};
+    cs_status status = ready_solver(cloth, error);
+    if (!status)
+        status = cs_preconditioner_update(&cloth->M, call->threads, call->cancellation, error);
+    if (status) return status;
+    report->kind = cloth->M.kind->name;
+    memset(cloth->change, 0, sizeof *cloth->change * (size_t)(3 * cloth->mesh.vertices));
+    cs_block_cg_run(cloth->cg, cloth->right, cloth->change, &options, &result);
+
+    /* What it says. */
+    report->iterations += result.iterations;
+    report->residual = result.right > 0 ? result.residual / result.right : 0;
+    if (result.verdict != CS_CG_CONVERGED) report->verdict = result.verdict;
+    if (result.verdict == CS_CG_STOPPED)
+        return cs_fail(error, CS_INTERRUPTED, "the step was interrupted");
+    if (result.verdict == CS_CG_INDEFINITE)
+        return cs_fail(
+            error, CS_INDEFINITE,
+            "the matrix of the step of %s s from t = %s s is not positive definite, found "
+            "after %lld iterations%s",
+            cs_number(cloth->h).text, cs_number(cloth->time).text, (long long)result.iterations,
+            cloth->options.precision == CS_CLOTH_F64
+                ? ""
+                : ": rounding to float may be the cause, which dtype='float64' avoids");
+    return CS_OK;
+}
+
+cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
+                        const cs_cloth_call *call, cs_error *error)
+{
+    cs_cloth_report report = {.verdict = CS_CG_CONVERGED, .threads = call->threads};
+    cs_status status = cs_cloth_begin(cloth, h, target, force, error);
+    for (int n = 0; !status && n < call->newton; n++) {
+        cs_cloth_assemble(cloth, call->threads);
+        status = solve(cloth, call, &report, error);
+        if (!status) cs_cloth_correct(cloth, cloth->change, call->threads);
+    }
+    if (!status) status = cs_cloth_finish(cloth, error);
+    if (status) return status;
+
+    cloth->report = report;
+    cloth->steps++;
+    cloth->missed += report.verdict != CS_CG_CONVERGED;
+    return CS_OK;
+}

@@ -1,0 +1,383 @@
+/* _core.Cloth: a cs_cloth whose systems are assembled with the GIL released. */
+#include "cloth/cloth.h"
+
+#include "cloth/polar.h"
+#include "core/costs.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "python/block_objects.h"
+
+#include <string.h>
+
+typedef struct cloth_object {
+    PyObject_HEAD
+    cs_cloth cloth;
+    int64_t preemptions; /* cs_threads_for_now */
+    atomic_flag busy;    /* set while the step is in use */
+} cloth_object;
+
+/* Returns -1 with an error set if another thread uses the cloth. */
+static int begin(cloth_object *self)
+{
+    if (!atomic_flag_test_and_set(&self->busy)) return 0;
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "this Cloth is in the middle of a step (in another thread or around this call)");
+    return -1;
+}
+
+/* Threads of a step; `most`: 0 for all that are available, as far as other processes leave them. */
+static int threads_for(cloth_object *self, long long most)
+{
+    int threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
+                                 self->cloth.system.parts);
+    return most ? threads : cs_threads_for_now(threads, &self->preemptions);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------- */
+
+/* Reads (density, young, poisson, bending, damping, gravity x, y, z, rtol), in this order. */
+static int read_options(PyObject *numbers, cs_cloth_options *options)
+{
+    PyArrayObject *array = double_array(numbers, "numbers");
+    if (!array) return -1;
+    const double *value = PyArray_DATA(array);
+    options->density = value[0];
+    options->young = value[1];
+    options->poisson = value[2];
+    options->bending = value[3];
+    options->damping = value[4];
+    memcpy(options->gravity, value + 5, sizeof options->gravity);
+    options->rtol = value[8];
+    Py_DECREF(array);
+    return 0;
+}
+
+/* Cloth(vertices, rest, faces, numbers, quadratic, parts, labels, precision, preconditioner, max_iterations): the caller has
+ * checked the shapes of arrays. labels may be None, for slices; precision: 0 float64, 1 float32, 2 mixed. */
+static PyObject *cloth_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    PyObject *vertices, *shape, *triangles, *numbers, *labels;
+    cs_cloth_options options = {0};
+    long long parts, most;
+    int quadratic, precision;
+    if (keywords && PyDict_GET_SIZE(keywords)) {
+        PyErr_SetString(PyExc_TypeError, "Cloth takes no keyword arguments");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(args, "OOOOpLOisL:Cloth", &vertices, &shape, &triangles, &numbers,
+                          &quadratic, &parts, &labels, &precision, &options.preconditioner, &most))
+        return NULL;
+    options.model = quadratic ? CS_BENDING_QUADRATIC : CS_BENDING_HINGE;
+    options.precision = (cs_cloth_precision)precision;
+    options.parts = parts;
+    options.max_iterations = most;
+
+    /* Read arrays. */
+    cloth_object *self = NULL;
+    PyArrayObject *x = double_array(vertices, "vertices"), *rest = NULL, *face = NULL,
+                  *label = NULL;
+    if (!x || !(rest = double_array(shape, "rest"))) goto out;
+    if (!(face = int64_array(triangles, "faces"))) goto out;
+    if (labels != Py_None && !(label = int64_array(labels, "partition"))) goto out;
+    if (read_options(numbers, &options) < 0) goto out;
+    options.label = label ? PyArray_DATA(label) : NULL;
+
+    /* Make the cloth. */
+    self = (cloth_object *)type->tp_alloc(type, 0);
+    if (!self) goto out;
+    atomic_flag_clear(&self->busy);
+    self->preemptions = -1;
+    cs_error error = {0};
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_cloth_make(&self->cloth, &options, PyArray_SIZE(x) / 3, PyArray_DATA(x),
+                           PyArray_DATA(rest), PyArray_DATA(face), PyArray_SIZE(face) / 3, &error);
+    Py_END_ALLOW_THREADS
+    if (status) {
+        raise_error(&error);
+        Py_CLEAR(self);
+    }
+out:
+    Py_XDECREF(x);
+    Py_XDECREF(rest);
+    Py_XDECREF(face);
+    Py_XDECREF(label);
+    return (PyObject *)self;
+}
+
+static void cloth_dealloc(cloth_object *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cs_cloth_clear(&self->cloth);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* attach(vertices) */
+static PyObject *cloth_attach(cloth_object *self, PyObject *vertices)
+{
+    cs_error error = {0};
+    PyArrayObject *vertex = int64_array(vertices, "attach");
+    if (!vertex) return NULL;
+    if (begin(self) == 0) {
+        if (cs_cloth_attach(&self->cloth, PyArray_DATA(vertex), PyArray_SIZE(vertex), &error))
+            raise_error(&error);
+        atomic_flag_clear(&self->busy);
+    }
+    Py_DECREF(vertex);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- the state --------------------------------------------------------------------------------------- */
+
+static PyObject *vectors_of(const cloth_object *self, const double *x)
+{
+    return copied_array(x, NPY_DOUBLE, self->cloth.mesh.vertices, 3, sizeof *x);
+}
+
+/* state() -> (positions, velocities, time) */
+static PyObject *cloth_state(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_cloth *cloth = &self->cloth;
+    return Py_BuildValue("(NNd)", vectors_of(self, cloth->position),
+                         vectors_of(self, cloth->velocity), cloth->time);
+}
+
+/* set_state(positions, velocities, time): finite arrays of the right size. */
+static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
+{
+    PyObject *positions, *velocities;
+    double time;
+    if (!PyArg_ParseTuple(args, "OOd:set_state", &positions, &velocities, &time)) return NULL;
+    PyArrayObject *x = double_array(positions, "positions"), *v = NULL;
+    if (x && (v = double_array(velocities, "velocities")) && begin(self) == 0) {
+        size_t size = sizeof(double) * (size_t)(3 * self->cloth.mesh.vertices);
+        memcpy(self->cloth.position, PyArray_DATA(x), size);
+        memcpy(self->cloth.velocity, PyArray_DATA(v), size);
+        self->cloth.time = time;
+        cs_cloth_forget(&self->cloth);
+        atomic_flag_clear(&self->busy);
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(v);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* forget() */
+static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (begin(self) < 0) return NULL;
+    cs_cloth_forget(&self->cloth);
+    atomic_flag_clear(&self->busy);
+    return Py_NewRef(Py_None);
+}
+
+/* energy() -> (kinetic, gravity, membrane, bending) */
+static PyObject *cloth_energy(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_cloth_energy e = cs_cloth_find_energy(&self->cloth);
+    return Py_BuildValue("(dddd)", e.kinetic, e.gravity, e.membrane, e.bending);
+}
+
+/* momentum() -> (linear, angular) */
+static PyObject *cloth_momentum(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    double linear[3], angular[3];
+    cs_cloth_momentum(&self->cloth, linear, angular);
+    return Py_BuildValue("(NN)", new_doubles(linear, 3), new_doubles(angular, 3));
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------- */
+
+/* Arrays of a step: (n, 3), or None and no data. */
+typedef struct step_arrays {
+    PyArrayObject *target, *force;
+    const double *to, *pull;
+} step_arrays;
+
+static int read_arrays(step_arrays *a, PyObject *target, PyObject *force)
+{
+    if (target != Py_None && !(a->target = double_array(target, "attach"))) return -1;
+    if (force != Py_None && !(a->force = double_array(force, "forces"))) return -1;
+    a->to = a->target ? PyArray_DATA(a->target) : NULL;
+    a->pull = a->force ? PyArray_DATA(a->force) : NULL;
+    return 0;
+}
+
+static void clear_arrays(step_arrays *a)
+{
+    Py_XDECREF(a->target);
+    Py_XDECREF(a->force);
+}
+
+/* Assembles with the GIL released. */
+static PyObject *assembled(cloth_object *self, long long threads)
+{
+    const cs_graph *graph = &self->cloth.graph;
+    npy_intp shape[3] = {(npy_intp)graph->start[graph->count], 3, 3};
+    PyObject *values = PyArray_SimpleNew(3, shape, NPY_DOUBLE);
+    if (!values) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    cs_cloth_assemble(&self->cloth, threads_for(self, threads));
+    cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
+    Py_END_ALLOW_THREADS
+    return Py_BuildValue("(NN)", values, new_doubles(self->cloth.right, 3 * graph->count));
+}
+
+/* system(h, target, force, threads) -> (values (blocks, 3, 3), right (3 n)) */
+static PyObject *cloth_system(cloth_object *self, PyObject *args)
+{
+    double h;
+    long long threads;
+    PyObject *target, *force, *answer = NULL;
+    step_arrays arrays = {0};
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "dOOL:system", &h, &target, &force, &threads)) return NULL;
+    if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
+        if (cs_cloth_begin(&self->cloth, h, arrays.to, arrays.pull, &error)) raise_error(&error);
+        else answer = assembled(self, threads);
+        atomic_flag_clear(&self->busy);
+    }
+    clear_arrays(&arrays);
+    return answer;
+}
+
+/* Makes the step with the GIL released; thread 0 looks for Ctrl-C. */
+static void make_step(cloth_object *self, double h, const step_arrays *arrays, cs_cloth_call *call)
+{
+    cs_error error = {0};
+    block_asking asking = {.thread = PyEval_SaveThread()};
+    cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &asking};
+    call->cancellation = &cancellation;
+    cs_status status = cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &error);
+    PyEval_RestoreThread(asking.thread);
+    if (status) raise_error(&error);
+}
+
+/* step(h, target, force, newton, threads) */
+static PyObject *cloth_step(cloth_object *self, PyObject *args)
+{
+    double h;
+    long long threads;
+    PyObject *target, *force;
+    step_arrays arrays = {0};
+    cs_cloth_call call = {0};
+    if (!PyArg_ParseTuple(args, "dOOiL:step", &h, &target, &force, &call.newton, &threads))
+        return NULL;
+    if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
+        call.threads = threads_for(self, threads);
+        make_step(self, h, &arrays, &call);
+        atomic_flag_clear(&self->busy);
+    }
+    clear_arrays(&arrays);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* report() -> a dict about the last step, and numbers of steps */
+static PyObject *cloth_report(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_cloth *c = &self->cloth;
+    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status",
+                         block_verdict(c->report.verdict), "iterations",
+                         (long long)c->report.iterations, "residual", c->report.residual, "threads",
+                         c->report.threads, "preconditioner", c->report.kind, "steps",
+                         (long long)c->steps, "steps_not_converged", (long long)c->missed);
+}
+
+/* describe() -> a dict */
+static PyObject *cloth_describe(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_cloth *c = &self->cloth;
+    return Py_BuildValue("{s:L,s:L,s:N,s:N,s:N,s:N,s:N}", "edges", (long long)c->mesh.edges,
+                         "hinges", (long long)c->mesh.hinges, "mass",
+                         new_doubles(c->mass, c->mesh.vertices), "indptr",
+                         new_integers(c->graph.start, c->graph.count + 1), "indices",
+                         new_integers(c->graph.column, c->graph.start[c->graph.count]), "first",
+                         new_integers(c->system.first, c->system.parts + 1), "order",
+                         new_integers(c->system.old, c->system.vertices));
+}
+
+static PyMethodDef cloth_methods[] = {
+    {"attach", (PyCFunction)(void (*)(void))cloth_attach, METH_O,
+     "attach(vertices)\n--\n\nAttaches these vertices, and no others."},
+    {"state", (PyCFunction)(void (*)(void))cloth_state, METH_NOARGS,
+     "state()\n--\n\n(positions, velocities, time), as copies."},
+    {"set_state", (PyCFunction)(void (*)(void))cloth_set_state, METH_VARARGS,
+     "set_state(positions, velocities, time)\n--\n\nReplaces the state."},
+    {"forget", (PyCFunction)(void (*)(void))cloth_forget, METH_NOARGS,
+     "forget()\n--\n\nMakes what follows depend on the state alone, not on earlier steps."},
+    {"energy", (PyCFunction)(void (*)(void))cloth_energy, METH_NOARGS,
+     "energy()\n--\n\n(kinetic, gravity, membrane, bending)."},
+    {"momentum", (PyCFunction)(void (*)(void))cloth_momentum, METH_NOARGS,
+     "momentum()\n--\n\n(linear, angular)."},
+    {"system", (PyCFunction)(void (*)(void))cloth_system, METH_VARARGS,
+     "system(h, target, force, threads)\n--\n\nBlocks of the matrix, and the right-hand side."},
+    {"step", (PyCFunction)(void (*)(void))cloth_step, METH_VARARGS,
+     "step(h, target, force, newton, threads)\n--\n\nMakes a step."},
+    {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,
+     "report()\n--\n\nWhat the solves of the last step did, and numbers of steps, as a dict."},
+    {"describe", (PyCFunction)(void (*)(void))cloth_describe, METH_NOARGS,
+     "describe()\n--\n\nThe mesh, the masses and the parts of the matrix, as a dict."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot cloth_slots[] = {
+    {Py_tp_new, (void *)cloth_new},
+    {Py_tp_dealloc, (void *)cloth_dealloc},
+    {Py_tp_methods, cloth_methods},
+    {Py_tp_doc, "Cloth(...)\n--\n\nA cloth. See contactsolve.cloth.Cloth."},
+    {0, NULL},
+};
+
+PyType_Spec cloth_spec = {
+    .name = "contactsolve._core.Cloth",
+    .basicsize = sizeof(cloth_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = cloth_slots,
+};
+
+/* ---- for tests -------------------------------------------------------------------------------------------- */
+
+/* R (3, 2) and S (2, 2), row by row, of F = R S. */
+static void rotation_and_stretch(const cs_polar *polar, double *rotation, double *stretch)
+{
+    const double v[2][2] = {{polar->axis[0], polar->axis[1]}, {-polar->axis[1], polar->axis[0]}};
+    for (int j = 0; j < 2; j++) {
+        for (int k = 0; k < 3; k++)
+            rotation[2 * k + j] = polar->frame[0][k] * v[0][j] + polar->frame[1][k] * v[1][j];
+        for (int i = 0; i < 2; i++)
+            stretch[2 * i + j] =
+                polar->sigma[0] * v[0][i] * v[0][j] + polar->sigma[1] * v[1][i] * v[1][j];
+    }
+}
+
+PyObject *core_polar(PyObject *m, PyObject *matrices)
+{
+    (void)m;
+    PyArrayObject *given = double_array(matrices, "matrices");
+    if (!given) return NULL;
+    int64_t count = PyArray_SIZE(given) / 6;
+    PyObject *rotations = copied_array(NULL, NPY_DOUBLE, count, 6, sizeof(double));
+    PyObject *stretches =
+        rotations ? copied_array(NULL, NPY_DOUBLE, count, 4, sizeof(double)) : NULL;
+    const double *f = PyArray_DATA(given);
+    for (int64_t i = 0; stretches && i < count; i++) {
+        cs_polar polar;
+        const double *row = f + 6 * i;
+        const double columns[2][3] = {{row[0], row[2], row[4]}, {row[1], row[3], row[5]}};
+        cs_polar_find(columns, &polar);
+        rotation_and_stretch(&polar, (double *)PyArray_DATA((PyArrayObject *)rotations) + 6 * i,
+                             (double *)PyArray_DATA((PyArrayObject *)stretches) + 4 * i);
+    }
+    Py_DECREF(given);
+    if (stretches) return Py_BuildValue("(NN)", rotations, stretches);
+    Py_XDECREF(rotations);
+    return NULL;
+}
