@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { ROWS = 13, COLUMNS = 11, VERTICES = ROWS * COLUMNS, PARTS = 5, MOST = 8 * VERTICES };
+enum { ROWS = 17, COLUMNS = 12, VERTICES = ROWS * COLUMNS, PARTS = 5, MOST = 8 * VERTICES };
 enum { PRECISIONS = 3 };
 
 /* The pattern of a grid with diagonals, and its blocks: springs along the edges, and a mass. */
