@@ -196,42 +196,36 @@ class Cloth:
         self._attachment = Attachment(attach)
 
         # Options.
-        if bending_model not in _MODELS:
-            known = " and ".join(map(repr, _MODELS))
-            raise ValueError(f"bending_model is {bending_model!r}: {known} are known")
-        if dtype not in _DTYPES:
-            raise ValueError(f"dtype: {dtype!r} is unknown; known: {', '.join(_DTYPES)}")
-        if M not in (known_kinds := ["auto", *sorted(_core.preconditioners())]):
-            raise ValueError(f"M: {M!r} is unknown; known: {', '.join(known_kinds)}")
-        numbers = _numbers(
+        _known("bending_model", bending_model, _MODELS)
+        _known("dtype", dtype, _DTYPES)
+        _known("M", M, ("auto", *sorted(_core.preconditioners())))
+        material = _numbers(
             density=density, young=young, poisson=poisson, bending=bending, damping=damping
         )
         pull = finite_array("gravity", gravity)
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
         self.newton = count("newton", newton, least=1, most=1000)
-        self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
         self.dtype = dtype
-        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
-        parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
+        self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+        self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
+        labels = labels_of(partition, self._parts, *_graph(self.faces, len(x), partition))
 
         # The object of C, and its state.
-        labels = labels_of(partition, parts, *_graph(self.faces, len(x), partition))
         self._core = _core.Cloth(
             x,
             shape,
             self.faces,
-            np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
+            np.concatenate([material, pull, _numbers(rtol=rtol)]),
             bending_model == "quadratic",
-            parts,
+            self._parts,
             labels,
             _DTYPES.index(dtype),
             M,
-            most,
+            count("max_iterations", max_iterations, least=1, most=2**31 - 1),
         )
         self._core.attach(self._attachment.vertices)
         self._told = self._core.describe()
-        self._parts = parts
         self._warned = False
         self._forces = forces if callable(forces) or forces is None else self._vectors(forces)
         if velocities is not None:
@@ -410,6 +404,12 @@ class Cloth:
             np.arange(self._parts), np.diff(self._told["first"])
         )
         return labels
+
+
+def _known(name: str, value: Any, words: tuple[str, ...]) -> None:
+    """Refuse what is none of the words."""
+    if value not in words:
+        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(words)}")
 
 
 def _numbers(**given: Any) -> np.ndarray:
