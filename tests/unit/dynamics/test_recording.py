@@ -18,6 +18,7 @@ import pytest
 import contactsolve as cs
 from contactsolve import dynamics
 from contactsolve.dynamics import _recorder
+from contactsolve.io import _growing
 from interruption import alarm
 from repository import ROOT
 
@@ -465,7 +466,7 @@ def test_an_interruption_within_a_row_keeps_rows_and_frames_together(path, monke
 
 
 def test_an_interruption_of_the_last_write_loses_no_frame(path, monkeypatch):
-    monkeypatch.setattr(_recorder, "_SHARE", 0)  # frames wait until the end
+    monkeypatch.setattr(_growing, "_SHARE", 0)  # frames wait until the end
     write, calls = _recorder.Recorder._write, []
 
     def interrupted(self):

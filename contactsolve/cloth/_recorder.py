@@ -1,0 +1,157 @@
+"""Writing of recordings: frames of a cloth in a VTKHDF file that is readable at all times.
+
+A frame counts once the attribute NSteps, which is written last, counts it: for other programs and
+for `Recording`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..io._growing import GrowingFile, Table
+from ..io._json import to_json
+from ..io._problems import write_text
+from ..io.saved import write_header
+from ._layout import (
+    CELLS,
+    CLOTH,
+    DIGEST,
+    FRAMES,
+    NEED,
+    POINTS,
+    POLYGONS,
+    STEPS,
+    VELOCITIES,
+    VTK,
+    VTK_VERSION,
+    Numbers,
+    PathLike,
+    cloth_digest,
+    state_digest,
+)
+
+if TYPE_CHECKING:
+    from .cloth import Cloth
+
+__all__ = ["Recorder"]
+
+_VALUES = f"{STEPS}/Values"
+
+
+class Recorder(GrowingFile):
+    """Writes the frames of a run; the file is there once the first frame is written."""
+
+    def __init__(self, path: PathLike, cloth: Cloth, *, overwrite: bool) -> None:
+        tables = _tables(len(cloth.masses))
+        super().__init__(Path(path), NEED, tables, _VALUES, overwrite=overwrite)
+        self._open(lambda file: _begin(file, cloth), lambda: self.note(cloth))
+
+    def note(self, cloth: Cloth) -> None:
+        """Add the cloth as it is, unless this is the last frame, or the file cannot be written."""
+        positions, velocities, time = cloth._core.state()
+        numbers = Numbers(cloth._steps, cloth._missed, cloth.newton)
+        if self._broken or self._taken.own == (numbers, time):
+            return
+
+        # The state; where it is; at last its hash and its time.
+        digest = state_digest(numbers, time, positions, velocities)
+        first = self._taken.counts[POINTS]
+        rows = [
+            (POINTS, positions),
+            (VELOCITIES, velocities),
+            *_offsets(first),
+            (f"{FRAMES}/numbers", np.array([numbers], np.int64)),
+            (f"{FRAMES}/hash", np.frombuffer(digest, np.uint8)[None]),
+            (_VALUES, np.array([time])),
+        ]
+        self._take(self._taken.plus(rows)._replace(own=(numbers, time)))
+
+    def _count(self, frames: int) -> None:
+        """Write the number of steps."""
+        self._file[STEPS].attrs.modify("NSteps", np.int64(frames))
+        self._file.flush()
+
+
+def _tables(vertices: int) -> list[Table]:
+    """Return the tables in the order in which they are written."""
+    return [
+        Table(POINTS, np.empty((0, 3)), vertices),
+        Table(VELOCITIES, np.empty((0, 3)), vertices),
+        *(Table(name, rows[:0]) for name, rows in _offsets(0)),
+        Table(f"{FRAMES}/numbers", np.empty((0, len(Numbers._fields)), np.int64)),
+        Table(f"{FRAMES}/hash", np.empty((0, DIGEST), np.uint8)),
+        Table(_VALUES, np.empty(0)),
+    ]
+
+
+def _offsets(first: int) -> list[tuple[str, np.ndarray]]:
+    """Return where VTK finds a step: points from the row `first` on, and always the same cells."""
+    at, none = np.array([first], np.int64), np.zeros((1, len(CELLS)), np.int64)
+    return [
+        (f"{STEPS}/PartOffsets", np.zeros(1, np.int64)),
+        (f"{STEPS}/NumberOfParts", np.ones(1, np.int64)),
+        (f"{STEPS}/PointOffsets", at),
+        (f"{STEPS}/CellOffsets", none),
+        (f"{STEPS}/ConnectivityIdOffsets", none),
+        (f"{STEPS}/PointDataOffsets/velocity", at),
+    ]
+
+
+# ---- what does not change ------------------------------------------------------------------------
+
+
+def _begin(file: Any, cloth: Cloth) -> None:
+    """Write what does not change."""
+    write_header(file, "cloth")
+    _write_mesh(file, cloth)
+
+    # What the cloth was made of, and its hash.
+    text, _ = to_json(
+        "the cloth", {"options": cloth._options, "functions": list(_functions(cloth))}
+    )
+    group, arrays = file.create_group(CLOTH), dict(_arrays(cloth))
+    write_text(group, "options", text)
+    for name, array in arrays.items():
+        group[name] = array
+    digest = cloth_digest(text, [(POLYGONS, cloth.faces.ravel()), *arrays.items()])
+    group["hash"] = np.frombuffer(digest, np.uint8)
+
+
+def _write_mesh(file: Any, cloth: Cloth) -> None:
+    """Write the mesh, of which other programs know that it has steps."""
+    root = file.create_group(VTK)
+    root.attrs["Version"] = np.array(VTK_VERSION, np.int64)
+    root.attrs["Type"] = np.bytes_("PolyData")
+    root["NumberOfPoints"] = np.array([len(cloth.masses)], np.int64)
+    for name in CELLS:
+        faces = cloth.faces if name == "Polygons" else np.empty((0, 3), np.int64)
+        group = root.create_group(name)
+        group["NumberOfCells"] = np.array([len(faces)], np.int64)
+        group["NumberOfConnectivityIds"] = np.array([faces.size], np.int64)
+        group["Offsets"] = 3 * np.arange(len(faces) + 1, dtype=np.int64)
+        group["Connectivity"] = faces.ravel()
+    file.create_group(STEPS).attrs["NSteps"] = np.int64(0)
+
+
+def _functions(cloth: Cloth) -> Iterator[str]:
+    """Yield the arguments that are functions, which a file cannot hold."""
+    if cloth._attachment.motion is not None:
+        yield "attach"
+    if callable(cloth._forces):
+        yield "forces"
+
+
+def _arrays(cloth: Cloth) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the arrays that the cloth was made of; the faces are in the mesh."""
+    yield "vertices", cloth._vertices
+    if cloth._rest is not None:
+        yield "rest", cloth._rest
+    yield "attach", cloth.attached
+    if isinstance(cloth._forces, np.ndarray):
+        yield "forces", cloth._forces
+    if cloth._partition is not None:
+        yield "partition", cloth._partition
