@@ -23,6 +23,7 @@ __all__ = [
     "POINTS",
     "POLYGONS",
     "STEPS",
+    "VALUES",
     "VELOCITIES",
     "VTK",
     "VTK_VERSION",
@@ -40,6 +41,7 @@ VTK, CLOTH, FRAMES = "VTKHDF", "cloth", "frames"
 VTK_VERSION = (2, 2)
 
 POINTS, VELOCITIES, STEPS = f"{VTK}/Points", f"{VTK}/PointData/velocity", f"{VTK}/Steps"
+VALUES = f"{STEPS}/Values"  # the times
 
 # The kinds of cells that PolyData have, in the order of the columns of offsets.
 CELLS = ("Vertices", "Lines", "Polygons", "Strips")

@@ -7,6 +7,7 @@ for `Recording`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from ._layout import (
     POINTS,
     POLYGONS,
     STEPS,
+    VALUES,
     VELOCITIES,
     VTK,
     VTK_VERSION,
@@ -39,15 +41,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Recorder"]
 
-_VALUES = f"{STEPS}/Values"
-
 
 class Recorder(GrowingFile):
     """Writes the frames of a run; the file is there once the first frame is written."""
 
     def __init__(self, path: PathLike, cloth: Cloth, *, overwrite: bool) -> None:
         tables = _tables(len(cloth.masses))
-        super().__init__(Path(path), NEED, tables, _VALUES, overwrite=overwrite)
+        super().__init__(Path(path), NEED, tables, VALUES, overwrite=overwrite)
+        self._counted = 0
         self._open(lambda file: _begin(file, cloth), lambda: self.note(cloth))
 
     def note(self, cloth: Cloth) -> None:
@@ -66,7 +67,7 @@ class Recorder(GrowingFile):
             *_offsets(first),
             (f"{FRAMES}/numbers", np.array([numbers], np.int64)),
             (f"{FRAMES}/hash", np.frombuffer(digest, np.uint8)[None]),
-            (_VALUES, np.array([time])),
+            (VALUES, np.array([time])),
         ]
         self._take(self._taken.plus(rows)._replace(own=(numbers, time)))
 
@@ -74,6 +75,15 @@ class Recorder(GrowingFile):
         """Write the number of steps."""
         self._file[STEPS].attrs.modify("NSteps", np.int64(frames))
         self._file.flush()
+        self._counted = frames
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        # VTK crashes if there are more times than steps, as after an error between the two.
+        if self._broken:
+            with suppress(OSError, RuntimeError):
+                self._tables[VALUES].cut(self._counted)
+        super().close()
 
 
 def _tables(vertices: int) -> list[Table]:
@@ -84,7 +94,7 @@ def _tables(vertices: int) -> list[Table]:
         *(Table(name, rows[:0]) for name, rows in _offsets(0)),
         Table(f"{FRAMES}/numbers", np.empty((0, len(Numbers._fields)), np.int64)),
         Table(f"{FRAMES}/hash", np.empty((0, DIGEST), np.uint8)),
-        Table(_VALUES, np.empty(0)),
+        Table(VALUES, np.empty(0)),
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..io._hdf5 import Hdf5Reader
 from ..io._json import from_json
+from ..io._unclosed import mark_closed
 from ..io.saved import READERS, check_header
 from ._layout import (
     CLOTH,
@@ -20,6 +21,7 @@ from ._layout import (
     POINTS,
     POLYGONS,
     STEPS,
+    VALUES,
     VELOCITIES,
     Numbers,
     PathLike,
@@ -41,7 +43,7 @@ _ARRAYS = {
 _TABLES = {
     f"{FRAMES}/numbers": ("i", (len(Numbers._fields),)),
     f"{FRAMES}/hash": ("u", (DIGEST,)),
-    f"{STEPS}/Values": ("f", ()),
+    VALUES: ("f", ()),
     f"{STEPS}/PointOffsets": ("i", ()),
     f"{STEPS}/PointDataOffsets/velocity": ("i", ()),
 }
@@ -185,6 +187,30 @@ class Recording:
     def __repr__(self) -> str:
         return f"Recording({str(self._reader.path)!r}, {len(self)} frames)"
 
+    @classmethod
+    def repair(cls, path: PathLike) -> None:
+        """Close the file of a process that was killed, so that other programs open it, too.
+
+        `Recording` and `Cloth.load` read such a file as it is. The process must have ended.
+
+        Parameters
+        ----------
+        path
+            The file. Its whole frames stay as they are.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is no such file.
+        ValueError
+            The file is damaged, or has another format; it stays as it is.
+        """
+        with cls(path) as recording:
+            count, h5py = len(recording), recording._reader.h5py
+        mark_closed(Path(path))
+        with h5py.File(path, "r+") as file:
+            file[VALUES].resize(count, axis=0)  # there may be the time of another one
+
     # ---- frames ----------------------------------------------------------------------------------
 
     @property
@@ -200,7 +226,7 @@ class Recording:
     @property
     def times(self) -> np.ndarray:
         """The times [s], ``(frames,)``."""
-        return self._tables[f"{STEPS}/Values"].copy()
+        return self._tables[VALUES].copy()
 
     @property
     def hashes(self) -> list[str]:
@@ -223,7 +249,7 @@ class Recording:
     def _frame(self, number: int) -> Frame:
         """Return a frame whose hash is right."""
         numbers = self._numbers_of(number)
-        time = float(self._tables[f"{STEPS}/Values"][number])
+        time = float(self._tables[VALUES][number])
         positions = self._vectors(number, POINTS, f"{STEPS}/PointOffsets")
         velocities = self._vectors(number, VELOCITIES, f"{STEPS}/PointDataOffsets/velocity")
         wanted = self._tables[f"{FRAMES}/hash"][number].tobytes()

@@ -83,6 +83,10 @@ class Table:
             self._node[end - len(joined) :] = joined
         self._node.flush()
 
+    def cut(self, end: int) -> None:
+        """Remove the rows from `end` on."""
+        self._node.resize(end, axis=0)
+
     def room(self, rows: list[np.ndarray]) -> int:
         """The most bytes that a write adds to the file."""
         return (sum(map(len, rows)) // self._chunk + 2) * self._chunk * self._row

@@ -4,6 +4,7 @@ import errno
 import inspect
 import os
 import re
+import shutil
 import signal
 import sys
 import warnings
@@ -579,8 +580,18 @@ def test_an_interruption_between_two_tables_loses_no_frame(at, path, monkeypatch
     assert state(Cloth.load(path)) == state(cloth)
 
 
-def test_a_frame_counts_only_when_it_is_whole(path, monkeypatch):
-    # Whichever write is the last before the process ends, readers find whole frames.
+def check_repaired(path):
+    """Other programs open a repaired file, and find as many times as steps."""
+    Recording.repair(path)
+    with h5py.File(path) as file:
+        steps = file["VTKHDF/Steps"]
+        assert len(steps["Values"]) == steps.attrs["NSteps"] == frames_of(path)
+        assert len(file["VTKHDF/Points"]) >= len(steps["Values"]) * file["VTKHDF/NumberOfPoints"][0]
+
+
+def test_a_frame_counts_only_when_it_is_whole(path, tmp_path, monkeypatch):
+    # Whichever write is the last before the process is killed, readers find whole frames.
+    copy = tmp_path / "copy.vtkhdf"
     monkeypatch.setattr(_growing, "_SHARE", 1e9)  # each frame is written at once
     write, found = _growing.Table.write, []
 
@@ -589,6 +600,9 @@ def test_a_frame_counts_only_when_it_is_whole(path, monkeypatch):
         if path.exists():
             with Recording(path) as recording:
                 found.append((len(recording), len(list(recording)), recording.steps.tolist()))
+            shutil.copy(path, copy)
+            check_repaired(copy)
+            assert Cloth.load(copy).info["steps"] == found[-1][0] - 1
 
     monkeypatch.setattr(_growing.Table, "write", look)
     hanging().run(4 * H, H, record=path)
@@ -596,6 +610,30 @@ def test_a_frame_counts_only_when_it_is_whole(path, monkeypatch):
     for count, read, steps in found:
         assert count == read == len(steps)
         assert steps == list(range(count))
+
+
+@pytest.mark.parametrize("frames", [0, 3])
+def test_an_error_before_a_frame_counts_leaves_a_whole_file(frames, path, monkeypatch):
+    monkeypatch.setattr(_growing, "_SHARE", 1e9)  # each frame is written at once
+    count = _recorder.Recorder._count
+
+    def fail(self, number):
+        if number > frames:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        count(self, number)
+
+    monkeypatch.setattr(_recorder.Recorder, "_count", fail)
+    cloth = hanging()
+    with pytest.raises(OSError, match=rf"{PATH}: frame {frames} cannot be written: Input/output"):
+        cloth.run(9 * H, H, record=path)
+    assert cloth.info["steps"] == frames
+    if frames == 0:
+        assert os.listdir(path.parent) == []
+        return
+    with h5py.File(path) as file:
+        steps = file["VTKHDF/Steps"]
+        assert len(steps["Values"]) == steps.attrs["NSteps"] == frames
+    assert go_on(Cloth.load(path), 1) == state(cloth)
 
 
 def test_an_error_in_the_callback_loses_nothing(path):
@@ -660,7 +698,12 @@ def check_killed(path):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
 def test_a_killed_run_leaves_a_readable_file(path):
     killed(path, np.random.default_rng().uniform(0, 0.2))
-    assert check_killed(path) >= 5
+    count = check_killed(path)
+    assert count >= 5
+    for _ in range(2):
+        check_repaired(path)
+        assert frames_of(path) == count
+    assert check_killed(path) == count
 
 
 @pytest.mark.slow
