@@ -83,8 +83,10 @@ class Cloth:
         Of the matrix, as of `contactsolve.sparse.SymmetricBlocks`.
     dtype
         Of the matrix and of its solution, as of `contactsolve.sparse.cg`: ``"float64"``,
-        ``"float32"``, or ``"mixed"``, where only the preconditioner is in single precision.
-        Positions, velocities, forces and true residuals are always float64.
+        ``"float32"``, or ``"mixed"``, where only the preconditioner is in single precision. Both
+        are faster and need a well-conditioned matrix: thin cells or long steps of stiff cloth end
+        in an error, or miss `rtol`. Positions, velocities, forces and true residuals are always
+        float64.
     rtol
         Tolerance of a solve: of the true residual, over that of no change.
     max_iterations
@@ -178,7 +180,7 @@ class Cloth:
         newton: int = 1,
         parts: int = 8,
         partition: Any = "slices",
-        dtype: str = "mixed",
+        dtype: str = "float64",
         rtol: float = 1e-6,
         max_iterations: int = _MOST_ITERATIONS,
         M: str = "auto",

@@ -58,8 +58,11 @@ static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_repo
         return cs_fail(
             error, CS_INDEFINITE,
             "the matrix of the step of %s s from t = %s s is not positive definite, found "
-            "after %lld iterations",
-            cs_number(cloth->h).text, cs_number(cloth->time).text, (long long)result.iterations);
+            "after %lld iterations%s",
+            cs_number(cloth->h).text, cs_number(cloth->time).text, (long long)result.iterations,
+            cloth->options.precision == CS_CLOTH_F64
+                ? ""
+                : ": rounding to float may be the cause, which dtype='float64' avoids");
     return CS_OK;
 }
 
