@@ -54,7 +54,8 @@ class Recorder(GrowingFile):
     def note(self, cloth: Cloth) -> None:
         """Add the cloth as it is, unless this is the last frame, or the file cannot be written."""
         positions, velocities, time = cloth._core.state()
-        numbers = Numbers(cloth._steps, cloth._missed, cloth.newton)
+        told = cloth.info
+        numbers = Numbers(told["steps"], told["steps_not_converged"], cloth.newton)
         if self._broken or self._taken.own == (numbers, time):
             return
 

@@ -39,5 +39,5 @@ def restore(
         with reader.making(f"the cloth of frame {number}"):
             cloth = kind(faces=recording.faces, **options)
     cloth._core.set_state(state.positions, state.velocities, state.time)
-    cloth._steps, cloth._missed = numbers.step, numbers.missed
+    cloth._core.set_counts(numbers.step, numbers.missed)
     return cloth

@@ -251,8 +251,6 @@ class Cloth:
         }
         self._told = self._core.describe()
         self._parts = parts
-        self._report: dict[str, Any] = {}
-        self._steps = self._missed = 0
         constant = forces is not None and not callable(forces)
         self._forces = self._vectors(forces).copy() if constant else forces
         if velocities is not None:
@@ -359,11 +357,10 @@ class Cloth:
             After Ctrl-C. The state stays as it was.
         """
         arguments = self._arguments(h)
-        self._report = self._core.step(*arguments, self.newton, self._threads)
-        self._steps += 1
-        if self._report["status"] != "converged":
-            self._missed += 1
-            self._warn()
+        self._core.step(*arguments, self.newton, self._threads)
+        told = self._core.report()
+        if told["status"] != "converged" and told["steps_not_converged"] == 1:
+            self._warn(told)
 
     def run(
         self,
@@ -452,20 +449,18 @@ class Cloth:
     @property
     def info(self) -> dict[str, Any]:
         """The report of the last step, and numbers of steps."""
-        return {**self._report, "steps": self._steps, "steps_not_converged": self._missed}
+        return self._core.report()
 
-    def _warn(self) -> None:
+    def _warn(self, told: dict[str, Any]) -> None:
         """Tell of the first step whose solve missed its tolerance."""
-        if self._missed == 1:
-            told = self._report
-            warnings.warn(
-                f"step {self._steps}: the solve ended as {told['status']!r} after "
-                f"{told['iterations']} iterations with the relative residual "
-                f"{told['residual']:.2g}; its result is used, here and in later steps "
-                f"(Cloth.info counts them)",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+        warnings.warn(
+            f"step {told['steps']}: the solve ended as {told['status']!r} after "
+            f"{told['iterations']} iterations with the relative residual "
+            f"{told['residual']:.2g}; its result is used, here and in later steps "
+            f"(Cloth.info counts them)",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
     def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
         """Return the length of a step, where attached vertices will be, and forces."""

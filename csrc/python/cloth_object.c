@@ -14,6 +14,11 @@ typedef struct cloth_object {
     cs_cloth cloth;
     int64_t preemptions; /* cs_threads_for_now */
     atomic_flag busy;    /* set while the step is in use */
+
+    /* Of steps: changed together with the state, so that Ctrl-C never comes between. */
+    int64_t steps, missed;  /* all of them; those whose solve missed its tolerance */
+    cs_cloth_report report; /* of the last one made here */
+    int threads;            /* of that one; 0: there was none */
 } cloth_object;
 
 /* Returns -1 with an error set if another thread uses the cloth. */
@@ -236,6 +241,15 @@ static PyObject *cloth_system(cloth_object *self, PyObject *args)
     return answer;
 }
 
+/* Counts a step that was made. */
+static void count_step(cloth_object *self, const cs_cloth_report *report, int threads)
+{
+    self->report = *report;
+    self->threads = threads;
+    self->steps++;
+    self->missed += report->verdict != CS_CG_CONVERGED;
+}
+
 /* Makes the step with the GIL released; thread 0 looks for Ctrl-C. */
 static PyObject *make_step(cloth_object *self, double h, const step_arrays *arrays,
                            cs_cloth_call *call)
@@ -249,13 +263,11 @@ static PyObject *make_step(cloth_object *self, double h, const step_arrays *arra
         cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &report, &error);
     PyEval_RestoreThread(asking.thread);
     if (status) raise_error(&error);
-    if (PyErr_Occurred()) return NULL;
-    return Py_BuildValue("{s:s,s:L,s:d,s:i}", "status", block_verdict(report.verdict), "iterations",
-                         (long long)report.iterations, "residual", report.residual, "threads",
-                         call->threads);
+    else count_step(self, &report, call->threads);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-/* step(h, target, force, newton, threads) -> a dict */
+/* step(h, target, force, newton, threads) */
 static PyObject *cloth_step(cloth_object *self, PyObject *args)
 {
     double h;
@@ -272,6 +284,29 @@ static PyObject *cloth_step(cloth_object *self, PyObject *args)
     }
     clear_arrays(&arrays);
     return answer;
+}
+
+/* report() -> a dict: of the last step, if one was made here, and numbers of steps */
+static PyObject *cloth_report(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_cloth_report *report = &self->report;
+    long long steps = self->steps, missed = self->missed;
+    if (!self->threads)
+        return Py_BuildValue("{s:L,s:L}", "steps", steps, "steps_not_converged", missed);
+    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:L,s:L}", "status", block_verdict(report->verdict),
+                         "iterations", (long long)report->iterations, "residual", report->residual,
+                         "threads", self->threads, "steps", steps, "steps_not_converged", missed);
+}
+
+/* set_counts(steps, steps_not_converged): those of a cloth that goes on. */
+static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
+{
+    long long steps, missed;
+    if (!PyArg_ParseTuple(args, "LL:set_counts", &steps, &missed)) return NULL;
+    self->steps = steps;
+    self->missed = missed;
+    return Py_NewRef(Py_None);
 }
 
 /* describe() -> a dict */
@@ -302,8 +337,11 @@ static PyMethodDef cloth_methods[] = {
     {"system", (PyCFunction)(void (*)(void))cloth_system, METH_VARARGS,
      "system(h, target, force, threads)\n--\n\nBlocks of the matrix, and the right-hand side."},
     {"step", (PyCFunction)(void (*)(void))cloth_step, METH_VARARGS,
-     "step(h, target, force, newton, threads)\n--\n\nMakes a step; what its solves did, as a "
-     "dict."},
+     "step(h, target, force, newton, threads)\n--\n\nMakes a step."},
+    {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,
+     "report()\n--\n\nWhat the solves of the last step did, and numbers of steps, as a dict."},
+    {"set_counts", (PyCFunction)(void (*)(void))cloth_set_counts, METH_VARARGS,
+     "set_counts(steps, steps_not_converged)\n--\n\nReplaces the numbers of steps."},
     {"describe", (PyCFunction)(void (*)(void))cloth_describe, METH_NOARGS,
      "describe()\n--\n\nThe mesh, the masses and the parts of the matrix, as a dict."},
     {NULL, NULL, 0, NULL},

@@ -533,11 +533,14 @@ def test_ctrl_c_ends_a_run_after_a_whole_step(after, path):
     cloth.run(H, H)
     with alarm(interrupt, after=after), pytest.raises(KeyboardInterrupt):
         cloth.run(10**4, H, every=3, record=path)
-    other = Cloth.load(path)
+    steps, other = cloth.info["steps"], Cloth.load(path)
     assert state(other) == state(cloth)
     assert go_on(other, 3) == go_on(cloth, 3)
     with Recording(path) as recording:
         assert len(list(recording)) == len(recording) > 1
+        *others, last = recording.steps.tolist()
+        assert others == list(range(1, last, 3))
+        assert last == steps
     assert os.listdir(path.parent) == ["run.vtkhdf"]
 
 

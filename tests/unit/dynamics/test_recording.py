@@ -327,7 +327,7 @@ def test_other_files_are_refused(path, tmp_path):
 
 def test_the_documented_datasets_are_those_of_a_recording(path):
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
-    text = text[text.index("## A recording") : text.index("## Groups within")]
+    text = text[text.index("## A recording") : text.index("## A recording of a cloth")]
     pile().run(20, file=path, problems=10)
     found = set()
     with h5py.File(path) as file:
