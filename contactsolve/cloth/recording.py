@@ -150,10 +150,10 @@ class Recording:
     def _read_frames(self) -> None:
         """Read what each frame has one row of."""
         reader = self._reader
-        count = reader.attributes(STEPS).get("NSteps")
-        if not isinstance(count, np.integer) or count < 0:
+        count = reader.mark("NSteps", STEPS)
+        if not isinstance(count, int) or count < 0:
             raise reader.error(f"the attribute 'NSteps' of /{STEPS} is {count!r}: expected a count")
-        self._count = int(count)
+        self._count = count
         self._tables = {name: self._table(name, *of) for name, of in _TABLES.items()}
         self._numbers = self._tables[f"{FRAMES}/numbers"]
 

@@ -203,7 +203,6 @@ def test_recordings_are_read_without_a_cloth(path):
             assert frame.positions.tobytes() == positions
             assert frame.velocities.tobytes() == velocities
         assert recording[-1].time == cloth.time
-        assert np.shares_memory(recording[0].positions, recording[0].positions) is False
         with pytest.raises(IndexError, match="has 5 frames: 5 is none of them"):
             recording[5]
 
@@ -486,7 +485,7 @@ def test_damage_to_what_the_cloth_was_made_of_is_told(name, path):
         ),
         (lambda file: file["VTKHDF/Steps"].attrs.modify("NSteps", 99), "no rows 0 to 99"),
         (
-            lambda file: file["VTKHDF/Steps"].attrs.create("NSteps", "three"),
+            lambda file: file["VTKHDF/Steps"].attrs.create("NSteps", np.bytes_("three")),
             "'NSteps' .* is 'three'",
         ),
         (lambda file: file["VTKHDF/Steps"].attrs.pop("NSteps"), "'NSteps' .* is None"),
