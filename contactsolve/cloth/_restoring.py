@@ -40,4 +40,5 @@ def restore(
             cloth = kind(faces=recording.faces, **options)
     cloth._core.set_state(state.positions, state.velocities, state.time)
     cloth._core.set_counts(numbers.step, numbers.missed)
+    cloth._warned = numbers.missed > 0
     return cloth

@@ -253,6 +253,7 @@ class Cloth:
         self._parts = parts
         constant = forces is not None and not callable(forces)
         self._forces = self._vectors(forces).copy() if constant else forces
+        self._warned = False
         if velocities is not None:
             self.velocities = velocities
 
@@ -354,13 +355,11 @@ class Cloth:
             h ≤ 0; forces or positions of attached vertices that are not finite; a step whose
             result is not finite. The state stays as it was.
         KeyboardInterrupt
-            After Ctrl-C. The state stays as it was.
+            After Ctrl-C. The state is that before or after the step.
         """
-        arguments = self._arguments(h)
-        self._core.step(*arguments, self.newton, self._threads)
-        told = self._core.report()
-        if told["status"] != "converged" and told["steps_not_converged"] == 1:
-            self._warn(told)
+        self._core.step(*self._arguments(h), self.newton, self._threads)
+        if not self._warned:
+            self._warn()
 
     def run(
         self,
@@ -451,16 +450,19 @@ class Cloth:
         """The report of the last step, and numbers of steps."""
         return self._core.report()
 
-    def _warn(self, told: dict[str, Any]) -> None:
+    def _warn(self) -> None:
         """Tell of the first step whose solve missed its tolerance."""
-        warnings.warn(
-            f"step {told['steps']}: the solve ended as {told['status']!r} after "
-            f"{told['iterations']} iterations with the relative residual "
-            f"{told['residual']:.2g}; its result is used, here and in later steps "
-            f"(Cloth.info counts them)",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        told = self._core.report()
+        if told["steps_not_converged"]:
+            self._warned = True
+            warnings.warn(
+                f"step {told['steps']}: the solve ended as {told['status']!r} after "
+                f"{told['iterations']} iterations with the relative residual "
+                f"{told['residual']:.2g}; its result is used, here and in later steps "
+                f"(Cloth.info counts them)",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
         """Return the length of a step, where attached vertices will be, and forces."""

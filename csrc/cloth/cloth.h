@@ -43,6 +43,21 @@ typedef struct cs_cloth_options {
     int64_t max_iterations;
 } cs_cloth_options;
 
+/* What a step needs beside the state. */
+typedef struct cs_cloth_call {
+    int newton; /* linear solves, at least 1 */
+    int threads;
+    cs_cancellation *cancellation; /* NULL: the step runs to its end */
+} cs_cloth_call;
+
+/* Of the solves of a step. */
+typedef struct cs_cloth_report {
+    cs_cg_verdict verdict; /* CS_CG_CONVERGED, or the last other one */
+    int64_t iterations;    /* of all solves */
+    double residual;       /* the true one of the last solve, over that of no change */
+    int threads;
+} cs_cloth_report;
+
 /* Shares of elements in the blocks of a matrix: those of block e are start[e] ... start[e + 1] - 1. */
 typedef struct cs_cloth_shares {
     int64_t *start;
@@ -64,6 +79,8 @@ typedef struct cs_cloth {
 
     /* The state, and the step that is being made. Arrays (vertices, 3). */
     double time;
+    int64_t steps, missed;  /* made; those with a solve that missed its tolerance */
+    cs_cloth_report report; /* of the last one */
     double *position, *velocity;
     double h;
     double *target;                        /* of attached vertices, at the end of the step */
@@ -103,23 +120,9 @@ void cs_cloth_assemble(cs_cloth *cloth, int threads);
 void cs_cloth_correct(cs_cloth *cloth, const double *change, int threads);
 cs_status cs_cloth_finish(cs_cloth *cloth, cs_error *error);
 
-/* What a step needs beside the state. */
-typedef struct cs_cloth_call {
-    int newton; /* linear solves, at least 1 */
-    int threads;
-    cs_cancellation *cancellation; /* NULL: the step runs to its end */
-} cs_cloth_call;
-
-/* Of the solves of a step. */
-typedef struct cs_cloth_report {
-    cs_cg_verdict verdict; /* CS_CG_CONVERGED, or the last other one */
-    int64_t iterations;    /* of all solves */
-    double residual;       /* the true one of the last solve, over that of no change */
-} cs_cloth_report;
-
 /* A whole step; arguments as above. A solve that misses its tolerance is no failure: its best result is used. */
 cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
-                        const cs_cloth_call *call, cs_cloth_report *report, cs_error *error);
+                        const cs_cloth_call *call, cs_error *error);
 
 /* value (blocks of the graph, 3, 3) <- the matrix, both triangles. */
 void cs_cloth_values(const cs_cloth *cloth, double *value);

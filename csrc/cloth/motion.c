@@ -67,14 +67,20 @@ static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_repo
 }
 
 cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
-                        const cs_cloth_call *call, cs_cloth_report *report, cs_error *error)
+                        const cs_cloth_call *call, cs_error *error)
 {
-    *report = (cs_cloth_report){.verdict = CS_CG_CONVERGED};
+    cs_cloth_report report = {.verdict = CS_CG_CONVERGED, .threads = call->threads};
     cs_status status = cs_cloth_begin(cloth, h, target, force, error);
     for (int n = 0; !status && n < call->newton; n++) {
         cs_cloth_assemble(cloth, call->threads);
-        status = solve(cloth, call, report, error);
+        status = solve(cloth, call, &report, error);
         if (!status) cs_cloth_correct(cloth, cloth->change, call->threads);
     }
-    return status ? status : cs_cloth_finish(cloth, error);
+    if (!status) status = cs_cloth_finish(cloth, error);
+    if (status) return status;
+
+    cloth->report = report;
+    cloth->steps++;
+    cloth->missed += report.verdict != CS_CG_CONVERGED;
+    return CS_OK;
 }

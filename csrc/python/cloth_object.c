@@ -14,11 +14,6 @@ typedef struct cloth_object {
     cs_cloth cloth;
     int64_t preemptions; /* cs_threads_for_now */
     atomic_flag busy;    /* set while the step is in use */
-
-    /* Of steps: changed together with the state, so that Ctrl-C never comes between. */
-    int64_t steps, missed;  /* all of them; those whose solve missed its tolerance */
-    cs_cloth_report report; /* of the last one made here */
-    int threads;            /* of that one; 0: there was none */
 } cloth_object;
 
 /* Returns -1 with an error set if another thread uses the cloth. */
@@ -241,30 +236,16 @@ static PyObject *cloth_system(cloth_object *self, PyObject *args)
     return answer;
 }
 
-/* Counts a step that was made. */
-static void count_step(cloth_object *self, const cs_cloth_report *report, int threads)
-{
-    self->report = *report;
-    self->threads = threads;
-    self->steps++;
-    self->missed += report->verdict != CS_CG_CONVERGED;
-}
-
 /* Makes the step with the GIL released; thread 0 looks for Ctrl-C. */
-static PyObject *make_step(cloth_object *self, double h, const step_arrays *arrays,
-                           cs_cloth_call *call)
+static void make_step(cloth_object *self, double h, const step_arrays *arrays, cs_cloth_call *call)
 {
     cs_error error = {0};
-    cs_cloth_report report;
     block_asking asking = {.thread = PyEval_SaveThread()};
     cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &asking};
     call->cancellation = &cancellation;
-    cs_status status =
-        cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &report, &error);
+    cs_status status = cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &error);
     PyEval_RestoreThread(asking.thread);
     if (status) raise_error(&error);
-    else count_step(self, &report, call->threads);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 /* step(h, target, force, newton, threads) */
@@ -272,31 +253,29 @@ static PyObject *cloth_step(cloth_object *self, PyObject *args)
 {
     double h;
     long long threads;
-    PyObject *target, *force, *answer = NULL;
+    PyObject *target, *force;
     step_arrays arrays = {0};
     cs_cloth_call call = {0};
     if (!PyArg_ParseTuple(args, "dOOiL:step", &h, &target, &force, &call.newton, &threads))
         return NULL;
     if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
         call.threads = threads_for(self, threads);
-        answer = make_step(self, h, &arrays, &call);
+        make_step(self, h, &arrays, &call);
         atomic_flag_clear(&self->busy);
     }
     clear_arrays(&arrays);
-    return answer;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-/* report() -> a dict: of the last step, if one was made here, and numbers of steps */
+/* report() -> a dict about the last step, and numbers of steps */
 static PyObject *cloth_report(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    const cs_cloth_report *report = &self->report;
-    long long steps = self->steps, missed = self->missed;
-    if (!self->threads)
-        return Py_BuildValue("{s:L,s:L}", "steps", steps, "steps_not_converged", missed);
-    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:L,s:L}", "status", block_verdict(report->verdict),
-                         "iterations", (long long)report->iterations, "residual", report->residual,
-                         "threads", self->threads, "steps", steps, "steps_not_converged", missed);
+    const cs_cloth *c = &self->cloth;
+    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:L,s:L}", "status", block_verdict(c->report.verdict),
+                         "iterations", (long long)c->report.iterations, "residual",
+                         c->report.residual, "threads", c->report.threads, "steps",
+                         (long long)c->steps, "steps_not_converged", (long long)c->missed);
 }
 
 /* set_counts(steps, steps_not_converged): those of a cloth that goes on. */
@@ -304,8 +283,8 @@ static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
 {
     long long steps, missed;
     if (!PyArg_ParseTuple(args, "LL:set_counts", &steps, &missed)) return NULL;
-    self->steps = steps;
-    self->missed = missed;
+    self->cloth.steps = steps;
+    self->cloth.missed = missed;
     return Py_NewRef(Py_None);
 }
 

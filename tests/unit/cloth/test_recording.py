@@ -338,7 +338,11 @@ def test_missed_tolerances_are_counted_on(path):
     cloth = hanging(max_iterations=2)
     with pytest.warns(RuntimeWarning, match="the solve ended as"):
         cloth.run(3 * H, H, record=path)
-    assert Cloth.load(path, 2).info == {"steps": 2, "steps_not_converged": 2}
+    other = Cloth.load(path, 2)
+    assert (other.info["steps"], other.info["steps_not_converged"]) == (2, 2)
+    other.step(H)  # which does not warn again
+    assert state(other) == state(cloth)
+    assert other.info == cloth.info
 
 
 def test_functions_must_be_given_again(path):

@@ -1,0 +1,250 @@
+"""Meshes from everywhere, and wrong input: the error names argument, index and value."""
+
+import gc
+import types
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from contactsolve import _core
+
+VERTICES, FACES = cs.cloth.sheet(3, 4, (1.5, 1.0))
+PLAIN = {"density": 0.2, "young": 100.0}
+
+
+def make(vertices=VERTICES, faces=FACES, **given):
+    return cs.cloth.Cloth(vertices, faces, **{**PLAIN, **given})
+
+
+# ---- meshes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("diagonals", ["alternating", "one"])
+def test_sheets(diagonals):
+    vertices, faces = cs.cloth.sheet(4, 6, (5.0, 3.0), diagonals)
+    assert vertices.shape == (24, 3)
+    assert faces.shape == (30, 3)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    assert np.abs(normals - [0, 0, 1]).max() < 1e-12
+    ends = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    lengths = np.linalg.norm(vertices[ends[:, 0]] - vertices[ends[:, 1]], axis=1)
+    steep = (ends[lengths > 1.1] // 6)[:, 0] != (ends[lengths > 1.1] // 6)[:, 1]
+    assert steep.all()
+    slopes = np.diff(vertices[ends[lengths > 1.1]][:, :, :2], axis=1)[:, 0].prod(axis=1)
+    assert len(set(np.sign(slopes))) == (1 if diagonals == "one" else 2)
+    cloth = make(vertices, faces)
+    assert cloth.masses.sum() == pytest.approx(0.2 * 15)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((1, 4, 1.0), "rows is 1: it must be at least 2"),
+        ((4, 4, -1.0), "size is -1.0: one or two positive lengths"),
+        ((4, 4, (1.0, 2.0, 3.0)), "one or two positive lengths"),
+        ((4, 4, 1.0, "both"), "diagonals is 'both'"),
+    ],
+)
+def test_wrong_sheets(given, message):
+    with pytest.raises(ValueError, match=message):
+        cs.cloth.sheet(*given)
+
+
+def same(cloth):
+    wanted = make()
+    assert np.array_equal(cloth.positions, wanted.positions)
+    assert np.array_equal(cloth.faces, wanted.faces)
+
+
+def test_objects_with_vertices_and_faces():
+    same(make(types.SimpleNamespace(vertices=VERTICES, faces=FACES), None))
+    same(make(cs.dynamics.Mesh(VERTICES, FACES), None))
+
+
+def test_the_plane():
+    same(make(VERTICES[:, :2]))
+    cloth = make(VERTICES * 1.1, rest=VERTICES[:, :2])
+    assert cloth.energy().membrane > 0
+
+
+@pytest.mark.parametrize("name", ["sheet.obj", "sheet.ply", "sheet.vtk"])
+def test_files(tmp_path, name):
+    meshio = pytest.importorskip("meshio")
+    path = tmp_path / name
+    meshio.Mesh(VERTICES, [("triangle", FACES)]).write(path)
+    cloth = make(path, None)
+    assert cloth.masses.sum() == pytest.approx(0.2 * 1.5)
+
+
+def test_files_without_triangles(tmp_path):
+    meshio = pytest.importorskip("meshio")
+    path = tmp_path / "lines.vtk"
+    meshio.Mesh(VERTICES, [("line", [[0, 1]])]).write(path)
+    with pytest.raises(ValueError, match=r"lines.vtk: a mesh of triangles is needed, .* has line"):
+        make(path, None)
+
+
+def test_neither_faces_nor_a_mesh():
+    with pytest.raises(TypeError, match="faces is missing, and ndarray has no attributes"):
+        make(VERTICES, None)
+
+
+# ---- wrong input ---------------------------------------------------------------------------------
+
+
+def with_entry(array, index, value):
+    array = np.array(array)
+    array[index] = value
+    return array
+
+
+TWO = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]])
+WRONG = {
+    "nan": ({"vertices": with_entry(VERTICES, (2, 1), np.nan)}, r"vertices\[2, 1\] is nan"),
+    "rest nan": ({"rest": with_entry(VERTICES, (2, 1), np.inf)}, r"rest\[2, 1\] is inf"),
+    "rest shape": ({"rest": VERTICES[1:]}, "rest has 11 vertices: 12 are needed"),
+    "shape": ({"vertices": VERTICES.ravel()}, r"vertices has shape \(36,\)"),
+    "faces": ({"faces": FACES[:, :2]}, r"faces has shape \(12, 2\)"),
+    "none": ({"faces": np.zeros((0, 3), int)}, "faces is empty"),
+    "range": ({"faces": with_entry(FACES, (3, 2), 12)}, r"faces\[3, 2\] is 12: .* 0 to 11"),
+    "negative": ({"faces": with_entry(FACES, (3, 2), -1)}, r"faces\[3, 2\] is -1"),
+    "twice": (
+        {"faces": with_entry(FACES, 3, [1, 2, 1])},
+        r"faces\[3\] has vertex 1 twice",
+    ),
+    "degenerate": (
+        {"vertices": with_entry(VERTICES, 5, VERTICES[4] + [1e-12, 0, 0])},
+        r"faces\[\d+\] is degenerate: its rest shape has the area",
+    ),
+    "line": (
+        {"vertices": [[0, 0, 0], [1, 1, 1], [2, 2, 2]], "faces": [[0, 1, 2]]},
+        r"faces\[0\] is degenerate",
+    ),
+    "repeated": (
+        {"vertices": TWO, "faces": [[0, 1, 2], [1, 3, 2], [1, 2, 0]]},
+        r"faces\[2\] repeats faces\[0\]",
+    ),
+    "third": (
+        {
+            "vertices": [*TWO.tolist(), [0, 0, 1]],
+            "faces": [[0, 1, 2], [1, 3, 2], [1, 2, 4]],
+        },
+        r"faces\[2\] is the third face at the edge of vertices 1 and 2, after 0 and 1",
+    ),
+    "massless": (
+        {"vertices": [*TWO.tolist(), [0, 0, 1]], "faces": [[0, 1, 2], [1, 3, 2]]},
+        r"vertices\[4\] has no mass",
+    ),
+    "density": ({"density": 0.0}, "density is 0: a positive number is needed"),
+    "young": ({"young": -1.0}, "young is -1: a positive number"),
+    "poisson": ({"poisson": 1.0}, "poisson is 1: a number between -1 and 1"),
+    "poisson low": ({"poisson": -1.0}, "poisson is -1: a number between -1 and 1"),
+    "poisson nan": ({"poisson": np.nan}, "poisson is nan"),
+    "bending": ({"bending": -1e-3}, "bending is -0.001: a number of at least 0"),
+    "damping": ({"damping": np.inf}, "damping is inf"),
+    "model": ({"bending_model": "plate"}, "bending_model is 'plate': 'hinge' and 'quadratic'"),
+    "curved": (
+        {
+            "bending": 1.0,
+            "bending_model": "quadratic",
+            "rest": with_entry(VERTICES, (5, 2), 0.1),
+        },
+        "bending_model='quadratic' needs a flat rest shape",
+    ),
+    "gravity": ({"gravity": (0, -9.81)}, r"gravity has shape \(2,\)"),
+    "attach": ({"attach": [0, 12]}, r"attach\[1\] is 12: there are vertices 0 to 11"),
+    "attach negative": ({"attach": [-1]}, r"attach\[0\] is -1"),
+    "attach twice": ({"attach": [3, 0, 3]}, r"attach\[2\] is 3, which was listed before"),
+    "attach shape": ({"attach": [[0, 1]]}, r"attach has shape \(1, 2\)"),
+    "velocities": ({"velocities": VERTICES[1:]}, r"velocities has shape \(11, 3\)"),
+    "forces": (
+        {"forces": with_entry(VERTICES, (1, 0), np.nan)},
+        r"forces\[1, 0\] is nan",
+    ),
+    "newton": ({"newton": 0}, "newton is 0: it must be at least 1"),
+    "dtype": ({"dtype": "float16"}, "dtype: 'float16' is unknown"),
+    "M": ({"M": "ilu"}, "M: 'ilu' is unknown; known: auto, "),
+    "rtol": ({"rtol": -1.0}, "rtol is -1"),
+    "parts": ({"parts": 0}, "parts is 0"),
+    "partition": ({"partition": np.full(12, 8)}, r"partition\[0\] is 8: 0 to 7"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_input(name):
+    given, message = WRONG[name]
+    with pytest.raises(ValueError, match=message):
+        make(**given)
+
+
+@pytest.mark.parametrize("name", ["density", "young", "poisson", "bending", "damping", "rtol"])
+def test_a_number_is_needed(name):
+    with pytest.raises(TypeError, match=f"{name} is '1': a number is needed"):
+        make(**{name: "1"})
+
+
+@pytest.mark.parametrize("h", [0.0, -1.0, np.nan, np.inf])
+def test_wrong_steps(h):
+    cloth = make()
+    before = cloth.positions
+    for call in (cloth.step, cloth.system, lambda length: cloth.run(1.0, length)):
+        with pytest.raises(ValueError, match="h is .*: a positive number of seconds"):
+            call(h)
+    assert np.array_equal(cloth.positions, before)
+    with pytest.raises(ValueError, match="seconds is -1"):
+        cloth.run(-1, 0.1)
+
+
+def test_wrong_functions():
+    cloth = make(attach=([0, 1], lambda t: [[0, 0, t]]))
+    with pytest.raises(ValueError, match=r"attach's positions have shape \(1, 3\): \(2, 3\)"):
+        cloth.step(0.1)
+    cloth = make(attach=([0], lambda t: [[0, np.nan, t]]))
+    with pytest.raises(ValueError, match=r"attach's positions\[0, 1\] is nan"):
+        cloth.step(0.1)
+    cloth = make(forces=lambda one: np.full((12, 3), np.inf))
+    with pytest.raises(ValueError, match=r"forces\[0, 0\] is inf"):
+        cloth.step(0.1)
+    assert cloth.time == 0
+
+
+def test_a_step_out_of_all_numbers_changes_nothing():
+    cloth = make(velocities=np.full((12, 3), 1e308), gravity=(0, 0, 0))
+    before = cloth.positions
+    with pytest.raises(ValueError, match="a shorter step|not positive definite"):
+        cloth.step(1e10)
+    assert np.array_equal(cloth.positions, before)
+
+
+def test_setters_refuse_what_does_not_fit():
+    cloth = make()
+    with pytest.raises(ValueError, match=r"positions has shape \(11, 3\)"):
+        cloth.positions = VERTICES[1:]
+    with pytest.raises(ValueError, match=r"velocities\[0, 0\] is nan"):
+        cloth.velocities = np.full((12, 3), np.nan)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "mixed"])
+def test_every_allocation_may_fail(dtype):
+    gc.collect()
+    live = _core.memory_live()
+    failures = 0
+    for successes in range(400):
+        _core.memory_fail_after(successes)
+        try:
+            cloth = make(dtype=dtype, bending=1e-3)
+        except MemoryError:
+            failures += 1
+        else:
+            break
+        finally:
+            _core.memory_fail_after(-1)
+        gc.collect()
+        assert _core.memory_live() == live
+    assert failures > 20
+    cloth.step(1e-2)
+    del cloth
+    gc.collect()
+    assert _core.memory_live() == live
