@@ -522,7 +522,7 @@ def test_a_truncated_file_is_an_error(path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
-@pytest.mark.parametrize("after", [0.05, 0.13, 0.3])
+@pytest.mark.parametrize("after", [0.01, 0.1, 0.3])
 def test_ctrl_c_ends_a_run_after_a_whole_step(after, path):
     cloth = hanging(20)
 
@@ -533,9 +533,13 @@ def test_ctrl_c_ends_a_run_after_a_whole_step(after, path):
             return
         raise KeyboardInterrupt
 
+    def begin(one):
+        if one.info["steps"] == 2:
+            signal.setitimer(signal.ITIMER_REAL, after)
+
     cloth.run(H, H)
-    with alarm(interrupt, after=after), pytest.raises(KeyboardInterrupt):
-        cloth.run(10**4, H, every=3, record=path)
+    with alarm(interrupt, after=60), pytest.raises(KeyboardInterrupt):
+        cloth.run(10**4, H, every=3, record=path, callback=begin)
     steps, other = cloth.info["steps"], Cloth.load(path)
     assert state(other) == state(cloth)
     assert go_on(other, 3) == go_on(cloth, 3)
@@ -584,6 +588,18 @@ def test_an_interruption_between_two_tables_loses_no_frame(at, path, monkeypatch
         assert len(list(recording)) == len(recording) >= 2
         assert recording.steps.tolist() == list(range(len(recording)))
     assert state(Cloth.load(path)) == state(cloth)
+
+
+def test_an_interruption_of_the_first_frame_leaves_nothing(path, monkeypatch):
+    def interrupted(self, rows, end):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_growing.Table, "write", interrupted)
+    cloth = hanging()
+    with pytest.raises(KeyboardInterrupt):
+        cloth.run(5 * H, H, record=path)
+    assert cloth.info["steps"] == 0
+    assert os.listdir(path.parent) == []
 
 
 def check_repaired(path):
