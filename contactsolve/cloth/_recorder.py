@@ -49,12 +49,14 @@ class Recorder(GrowingFile):
         tables = _tables(len(cloth.masses))
         super().__init__(Path(path), NEED, tables, VALUES, overwrite=overwrite)
         self._counted = 0
-        self._open(lambda file: _begin(file, cloth), lambda: self.note(cloth))
+        arrays = [cloth.faces, cloth.faces, *(array for _, array in _arrays(cloth))]
+        room = sum(array.nbytes for array in arrays)
+        self._open(lambda file: _begin(file, cloth), lambda: self.note(cloth), room)
 
     def note(self, cloth: Cloth) -> None:
         """Add the cloth as it is, unless this is the last frame, or the file cannot be written."""
         positions, velocities, time = cloth._core.state()
-        told = cloth.info
+        told = cloth._core.report()
         numbers = Numbers(told["steps"], told["steps_not_converged"], cloth.newton)
         if self._broken or self._taken.own == (numbers, time):
             return
@@ -81,7 +83,7 @@ class Recorder(GrowingFile):
     def close(self) -> None:
         """Write what waits, and close the file."""
         # VTK crashes if there are more times than steps, as after an error between the two.
-        if self._broken:
+        if self._broken and self._counted:
             with suppress(OSError, RuntimeError):
                 self._tables[VALUES].cut(self._counted)
         super().close()

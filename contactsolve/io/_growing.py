@@ -12,7 +12,8 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -23,7 +24,7 @@ from contactsolve._optional import optional
 from contactsolve.io._hdf5 import FORMAT, refuse_existing
 from contactsolve.io._unclosed import HEAD, length_of
 
-__all__ = ["GrowingFile", "Rows", "Table", "Taken"]
+__all__ = ["GrowingFile", "Table", "Taken"]
 
 # HDF5 before 1.10 lacks SWMR; what later versions add, many programs cannot read yet.
 _VERSIONS = ("v110", "v110")
@@ -152,8 +153,11 @@ class GrowingFile:
         self._file: Any = None
         self._descriptor = -1
 
-    def _open(self, begin: Callable[[Any], None], first: Callable[[], None]) -> None:
-        """Open the file: `begin` writes what does not change, `first` adds the first rows."""
+    def _open(self, begin: Callable[[Any], None], first: Callable[[], None], room: int = 0) -> None:
+        """Open the file: `begin` writes what does not change, `first` adds the first rows.
+
+        `room`: bytes of large arrays that do not change.
+        """
         refuse_existing(self._path, self._overwrite)
         target = Path(os.path.realpath(self._path))
         if not target.parent.is_dir():
@@ -162,10 +166,12 @@ class GrowingFile:
         try:
             self._file = self._h5py.File(temporary, "x", libver=_VERSIONS)
             self._descriptor = os.open(temporary, os.O_RDWR)
-            begin(self._file)
-            for table in self._tables.values():
-                table.make(self._file)
-            self._file.swmr_mode = True
+            with self._writing(0):
+                self._reserve(room)
+                begin(self._file)
+                for table in self._tables.values():
+                    table.make(self._file)
+                self._file.swmr_mode = True
             first()
             refuse_existing(self._path, self._overwrite)
             os.replace(temporary, target)
@@ -202,23 +208,28 @@ class GrowingFile:
         waiting: dict[str, list[np.ndarray]] = {}
         for name, rows in taken.waiting:
             waiting.setdefault(name, []).append(rows)
-        try:
+        with self._writing(taken.counts[self._frames] - 1):
             self._reserve(sum(self._tables[name].room(rows) for name, rows in waiting.items()))
             for name, table in self._tables.items():
                 if name in waiting:
                     table.write(waiting[name], taken.counts[name])
             self._count(taken.counts[self._frames])
+        self._taken = taken._replace(waiting=())
+        self._written = time.perf_counter()
+        self._cost = self._written - begun
+
+    @contextmanager
+    def _writing(self, frame: int) -> Iterator[None]:
+        """Name file and frame in an error of the disk, after which nothing more is written."""
+        try:
+            yield
         except (OSError, RuntimeError) as error:
             self._broken = True
             number = getattr(error, "errno", None)
             reason = os.strerror(number) if number else " ".join(str(error).split())
-            last = taken.counts[self._frames] - 1
             raise OSError(
-                number or 0, f"{self._path}: frame {last} cannot be written: {reason}"
+                number or 0, f"{self._path}: frame {frame} cannot be written: {reason}"
             ) from error
-        self._taken = taken._replace(waiting=())
-        self._written = time.perf_counter()
-        self._cost = self._written - begun
 
     def _count(self, frames: int) -> None:
         """Write how many frames there are, where a format wants it beside the tables."""

@@ -680,6 +680,23 @@ def test_a_disk_that_is_full_at_once_leaves_nothing(path, monkeypatch):
     assert os.listdir(path.parent) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no reservation of room on disks")
+@pytest.mark.parametrize("size", [20_000, 2**20 + 10_000, 2**20 + 200_000])
+def test_a_disk_with_no_room_for_the_first_frame_leaves_nothing(size, path):
+    resource = pytest.importorskip("resource")
+    cloth, limits = hanging(40), resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        with pytest.raises(OSError, match=rf"{PATH}: frame 0 cannot be written: File too large"):
+            cloth.run(H, H, record=path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert os.listdir(path.parent) == []
+    assert cloth.info["steps"] == 0
+
+
 RUN = """
     import sys, warnings
     sys.path.insert(0, sys.argv[2])
