@@ -59,11 +59,11 @@ class Cloth:
         Bridson's k, which is no constant of the material: D/k depends on the mesh, see Notes.
         0: the cloth has none, and the matrix fewer blocks.
     bending_model
-        ``"hinge"`` (Bridson 2003), or ``"quadratic"`` (Bergou 2006), with a constant matrix, for flat
-        rest shapes.
+        ``"hinge"`` (Bridson 2003), or ``"quadratic"`` (Bergou 2006), with a constant matrix, for
+        flat rest shapes.
     damping
-        Viscosity of membrane and bending as a time [s]: a small vibration of the angular frequency ω
-        has the damping ratio ``damping · ω / 2``. Rigid motions are not damped.
+        Viscosity of membrane and bending as a time [s]: a small vibration of the angular frequency
+        ω has the damping ratio ``damping · ω / 2``. Rigid motions are not damped.
     gravity
         ``(3,)`` [m/s²].
     attach
@@ -77,8 +77,9 @@ class Cloth:
     velocities
         ``(n, 3)`` [m/s]; None: at rest.
     newton
-        Linear solves of a step, iterations of Newton's method. One is first-order accurate and stable
-        for tension, but not dissipative: a free sheet that moves fast may gain energy with long steps.
+        Linear solves of a step, iterations of Newton's method. One is first-order accurate and
+        stable under tension, but not dissipative: a free sheet that moves fast may gain energy with
+        long steps.
     parts, partition
         Of the matrix, as of `contactsolve.sparse.SymmetricBlocks`.
     dtype
@@ -92,7 +93,8 @@ class Cloth:
     max_iterations
         The most iterations of a solve.
     M
-        A name out of `contactsolve.sparse.preconditioners`, or ``"auto"``.
+        The preconditioner, a name out of `contactsolve.sparse.preconditioners` but ``"ssor"``; or
+        ``"auto"``, chosen by counted work for the first step, and when `h` changes.
     threads
         The most threads; None: all that are available. They change no bit.
 
@@ -109,8 +111,9 @@ class Cloth:
     attached
         Vertices ``(k,)``.
     info
-        Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of the
-        last one, relative, and ``threads``; ``steps`` made, and ``steps_not_converged``.
+        Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
+        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made, and
+        ``steps_not_converged``.
 
     Raises
     ------

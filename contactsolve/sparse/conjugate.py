@@ -86,6 +86,7 @@ def cg(
     maxiter: int | None = None,
     M: Any = "auto",
     dtype: str = "mixed",
+    positions: Any = None,
     callback: Callable[[np.ndarray], object] | None = None,
     threads: int | None = None,
 ) -> CGResult:
@@ -113,6 +114,8 @@ def cg(
     dtype
         ``"float64"``; ``"float32"``: all of the iteration but x and the true residual;
         ``"mixed"``: only what is read most, the preconditioner, is in single precision.
+    positions
+        ``(n, 3)``, the vertices, for ``M="multigrid"`` and ``"auto"``: as of `Preconditioner`.
     callback
         Called as ``callback(x)`` after each iteration, which then has one thread.
     threads
@@ -154,8 +157,8 @@ def cg(
     # The preconditioner, and the iteration.
     begin = time.perf_counter()
     try:
-        preconditioner = _preconditioner(A, M, dtype)
-    except _IndefiniteError as failure:
+        preconditioner = _preconditioner(A, M, dtype, positions, _factor(A, right, x, rtol, atol))
+    except np.linalg.LinAlgError as failure:
         return _failed(A, shape, right, x, str(failure), time.perf_counter() - begin)
     whole = preconditioner._whole
     given = A._system(A.dtype == np.float32, whole)
@@ -179,10 +182,6 @@ def cg(
     )
 
 
-class _IndefiniteError(Exception):
-    """A preconditioner found that A is not positive definite."""
-
-
 def _vector(name: str, given: Any, A: SymmetricBlocks) -> tuple[tuple[int, ...], np.ndarray]:
     """Return the shape of a vector, and its numbers one after another."""
     vector = finite_array(name, given)
@@ -192,8 +191,18 @@ def _vector(name: str, given: Any, A: SymmetricBlocks) -> tuple[tuple[int, ...],
     return vector.shape, np.ascontiguousarray(vector, np.float64).reshape(-1)
 
 
-def _preconditioner(A: SymmetricBlocks, M: Any, dtype: str) -> Preconditioner:
-    """Return a preconditioner with the present values of A."""
+def _factor(A: SymmetricBlocks, b: np.ndarray, x: np.ndarray, rtol: float, atol: float) -> float:
+    """Return by how much the first residual is to be reduced."""
+    size = float(np.linalg.norm(b))
+    rest = b - A.matvec(x).astype(np.float64) if x.any() else b
+    first = float(np.linalg.norm(rest))
+    return min(max(rtol * size, atol) / first, 1.0) if first > 0 else 1.0
+
+
+def _preconditioner(
+    A: SymmetricBlocks, M: Any, dtype: str, positions: Any, factor: float
+) -> Preconditioner:
+    """Return a preconditioner with the present values of A, for a residual smaller by `factor`."""
     if isinstance(M, Preconditioner):
         if M.A is not A:
             raise ValueError("M is a preconditioner of another matrix than A")
@@ -204,11 +213,10 @@ def _preconditioner(A: SymmetricBlocks, M: Any, dtype: str) -> Preconditioner:
     if M != "auto" and M not in preconditioners():
         known = ", ".join(["auto", *sorted(preconditioners())])
         raise ValueError(f"M: {M!r} is unknown; known: {known}")
-    kind = "block_ssor" if M == "auto" else M
-    try:
-        return Preconditioner(A, kind, dtype="float64" if dtype == "float64" else "float32")
-    except ValueError as failure:
-        raise _IndefiniteError(str(failure)) from None
+    given = A._system(A.dtype == np.float32)
+    kind = _core.choose_preconditioner(given, factor) if M == "auto" else M
+    single = "float64" if dtype == "float64" else "float32"
+    return Preconditioner(A, kind, dtype=single, positions=positions)
 
 
 def _reads_single(A: SymmetricBlocks, dtype: str, M: Preconditioner) -> bool:
@@ -225,7 +233,7 @@ def _message(told: dict[str, Any], tolerance: str) -> str:
     return {
         "converged": f"converged {made}: {reached}",
         "max_iterations": f"not converged {made}, the most that were allowed: {reached}",
-        "floor": f"rounding errors keep the residual where it is {made}: {reached}",
+        "floor": f"rounding errors keep the residual above its tolerance, found {made}: {reached}",
         "indefinite": f"A is not positive definite, found {made}: {reached}",
     }[told["status"]] + tolerance
 

@@ -57,8 +57,9 @@ class Preconditioner:
     Raises
     ------
     ValueError
-        The kind is unknown, an option is out of range, or A is not positive definite: the message
-        names the vertex.
+        The kind is unknown, or an option is out of range.
+    numpy.linalg.LinAlgError
+        A is not positive definite; a `ValueError`, whose message names the vertex.
 
     Examples
     --------
@@ -94,9 +95,9 @@ class Preconditioner:
                 wanted = (A.shape[0] // _BLOCK, _BLOCK)
                 raise ValueError(f"positions has shape {positions.shape}: {wanted} is needed")
         self._whole = kind in _WHOLE
-        system = A._system(self.dtype == np.float32, self._whole)
+        system, exact = self._systems()
         name = _WHOLE.get(kind, kind)
-        self._core = _core.BlockPreconditioner(system, name, positions, float(relaxation))
+        self._core = _core.BlockPreconditioner(system, exact, name, positions, float(relaxation))
         self._version = -1
         self.update()
 
@@ -118,10 +119,10 @@ class Preconditioner:
             The most threads; None: all that are available.
         """
         most = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
-        self.A._system(self.dtype == np.float32, self._whole)
+        self._systems()
         message = self._core.update(most)
         if message is not None:
-            raise ValueError(message)
+            raise np.linalg.LinAlgError(message)
         self._version = self.A._version
 
     def matvec(self, x: Any, threads: int | None = None) -> np.ndarray:
@@ -156,6 +157,12 @@ class Preconditioner:
             columns = [self.matvec(column) for column in other.T]
             return np.stack(columns, axis=1) if columns else np.zeros(other.shape, self.dtype)
         return self.matvec(other)
+
+    def _systems(self) -> tuple[_core.BlockSystem, _core.BlockSystem]:
+        """Return the matrix in the precision of the operator, and as it is given, up to date."""
+        A = self.A
+        own = A._system(self.dtype == np.float32, self._whole)
+        return own, A._system(A.dtype == np.float32, self._whole)
 
     def refresh(self) -> None:
         """Update if A has other values since."""

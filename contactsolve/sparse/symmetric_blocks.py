@@ -87,7 +87,7 @@ class SymmetricBlocks:
     ) -> None:
         values, self.indices, self.indptr = _blocks_of(A)
         self._mirror = _mirror(self.indices, self.indptr)
-        _refuse_unsymmetric(values, self.indices, self.indptr, self._mirror)
+        _refuse_pattern(self.indices, self.indptr, self._mirror)
         self.dtype = _precision(dtype)
         size = _BLOCK * (len(self.indptr) - 1)
         self.shape = (size, size)
@@ -97,6 +97,7 @@ class SymmetricBlocks:
         _refuse_overflow(values, self.dtype)
         self._core = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
         self._labels = (parts, labels)
+        self._refuse_unsymmetric(values)
         self._core.put(values)
         self._values = values
         self._version = 0
@@ -157,7 +158,7 @@ class SymmetricBlocks:
                 raise ValueError(f"values has shape {new.shape}: {wanted} is needed")
         else:
             new = self._spread(*_blocks_of(values))
-        _refuse_unsymmetric(new, self.indices, self.indptr, self._mirror)
+        self._refuse_unsymmetric(new)
         _refuse_overflow(new, self.dtype)
         self._core.put(new)
         self._values = np.array(new)
@@ -187,6 +188,18 @@ class SymmetricBlocks:
             self._companions[single, whole] = (system, self._version)
         return system
 
+    def _refuse_unsymmetric(self, values: np.ndarray) -> None:
+        largest, apart, place = self._core.asymmetry(values, self._mirror)
+        if apart <= _ASYMMETRY * largest:
+            return
+        block, row, column = np.unravel_index(place, values.shape)
+        vertex = np.searchsorted(self.indptr, block, "right") - 1
+        i, j = _BLOCK * vertex + row, _BLOCK * self.indices[block] + column
+        here, there = values[block, row, column], values[self._mirror[block], column, row]
+        raise ValueError(
+            f"A is not symmetric: A[{i}, {j}] is {shortest(here)}, A[{j}, {i}] is {shortest(there)}"
+        )
+
     def _spread(self, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return blocks in the order of the pattern, with zeros where none is given."""
         if len(indptr) != len(self.indptr):
@@ -215,6 +228,8 @@ def _precision(dtype: Any) -> np.dtype:
 
 
 def _refuse_overflow(values: np.ndarray, dtype: np.dtype) -> None:
+    if dtype == np.float64:
+        return
     large = np.abs(values) > np.finfo(dtype).max
     if large.any():
         where, number = first_entry(large), shortest(values[large][0])
@@ -269,19 +284,30 @@ def _sorted_blocks(
     """Return blocks by row and column from blocks or from single entries; equal ones are added."""
     single = data.ndim == 1
     key = (row // _BLOCK * vertices + column // _BLOCK) if single else row * vertices + column
-    known, place = np.unique(key, return_inverse=True)
-    values = np.zeros((len(known), _BLOCK, _BLOCK))
-    if single:
-        np.add.at(values, (place, row % _BLOCK, column % _BLOCK), data)
-    elif len(known) == len(key):
-        values[place] = data
+    if not single and (np.diff(key) > 0).all():
+        known, values = key, np.array(data, np.float64)
     else:
-        np.add.at(values, place, data)
+        known, values = _added(data, key, row, column)
     indptr = np.searchsorted(known, vertices * np.arange(vertices + 1)).astype(np.int64)
     indices = (known % vertices if vertices else known).astype(np.int64)
     for array in (indices, indptr):
         array.flags.writeable = False
     return values, indices, indptr
+
+
+def _added(
+    data: np.ndarray, key: np.ndarray, row: np.ndarray, column: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys, ascending, and the sums of what each has."""
+    known, place = np.unique(key, return_inverse=True)
+    values = np.zeros((len(known), _BLOCK, _BLOCK))
+    if data.ndim == 1:
+        np.add.at(values, (place, row % _BLOCK, column % _BLOCK), data)
+    elif len(known) == len(key):
+        values[place] = data
+    else:
+        np.add.at(values, place, data)
+    return known, values
 
 
 def _mirror(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -294,25 +320,13 @@ def _mirror(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     return np.where(known[place] == mirrored, place, -1) if len(known) else place
 
 
-def _refuse_unsymmetric(
-    values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, mirror: np.ndarray
-) -> None:
+def _refuse_pattern(indices: np.ndarray, indptr: np.ndarray, mirror: np.ndarray) -> None:
     """A missing block is one of zeros, but the pattern has to be symmetric for its parts."""
-    if not len(values):
-        return
     missing = np.flatnonzero(mirror < 0)
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     if len(missing):
-        i, j = rows[missing[0]], indices[missing[0]]
+        i = np.searchsorted(indptr, missing[0], "right") - 1
+        j = indices[missing[0]]
         raise ValueError(f"A is not symmetric: block ({i}, {j}) is stored, block ({j}, {i}) is not")
-    apart = np.abs(values - values[mirror].transpose(0, 2, 1))
-    worst = np.unravel_index(int(apart.argmax()), apart.shape)
-    if apart[worst] > _ASYMMETRY * np.abs(values).max():
-        i, j = _BLOCK * rows[worst[0]] + worst[1], _BLOCK * indices[worst[0]] + worst[2]
-        here, there = values[worst], values[mirror[worst[0]], worst[2], worst[1]]
-        raise ValueError(
-            f"A is not symmetric: A[{i}, {j}] is {shortest(here)}, A[{j}, {i}] is {shortest(there)}"
-        )
 
 
 def _labels(

@@ -152,7 +152,7 @@ cs_status cs_cloth_make(cs_cloth *cloth, const cs_cloth_options *options, int64_
     if (status) return status;
     memcpy(cloth->position, x, sizeof *x * (size_t)(3 * vertices));
     status = lay_system(cloth, error);
-    if (!status) status = cs_cloth_make_solver(cloth, error);
+    if (!status) status = cs_cloth_name_kind(cloth, options->preconditioner, error);
 
     /* These are the caller's. */
     cloth->options.label = NULL;
@@ -162,7 +162,7 @@ cs_status cs_cloth_make(cs_cloth *cloth, const cs_cloth_options *options, int64_
 
 void cs_cloth_clear(cs_cloth *cloth)
 {
-    cs_preconditioner_clear(&cloth->M);
+    cs_cloth_forget(cloth);
     cs_arena_clear(&cloth->arena);
 }
 

@@ -56,6 +56,7 @@ typedef struct cs_cloth_report {
     int64_t iterations;    /* of all solves */
     double residual;       /* the true one of the last solve, over that of no change */
     int threads;
+    const char *kind; /* of the preconditioner */
 } cs_cloth_report;
 
 /* Shares of elements in the blocks of a matrix: those of block e are start[e] ... start[e + 1] - 1. */
@@ -94,8 +95,16 @@ typedef struct cs_cloth {
     /* The system. */
     cs_block_system system;
     cs_block_system half; /* the same in single precision; only of CS_CLOTH_MIXED */
+
+    /* Its solver, which the first step makes, and keeps what depends on the pattern. */
+    const cs_preconditioner_kind
+        *kind; /* NULL: chosen for the first step, and when the length of steps changes */
+    double chosen_for;
+    cs_arena solver;
     cs_preconditioner M;
-    cs_block_cg *cg;
+    cs_block_cg *cg; /* NULL: not made */
+
+    /* Of the assembly. */
     cs_cloth_shares local, outer; /* of the blocks of both matrices */
     cs_cloth_shares loads;        /* of vertices, in new numbers */
     cs_triangle *triangle;        /* (faces) */
@@ -124,6 +133,10 @@ cs_status cs_cloth_finish(cs_cloth *cloth, cs_error *error);
 cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
                         const cs_cloth_call *call, cs_error *error);
 
+/* The next step chooses its preconditioner anew, with all that is kept from step to step: what follows then depends on the
+ * state alone. */
+void cs_cloth_forget(cs_cloth *cloth);
+
 /* value (blocks of the graph, 3, 3) <- the matrix, both triangles. */
 void cs_cloth_values(const cs_cloth *cloth, double *value);
 
@@ -141,7 +154,7 @@ void cs_cloth_momentum(const cs_cloth *cloth, double *linear, double *angular);
 /* Lists which elements have shares in which blocks, once the system is laid out. */
 cs_status cs_cloth_list_shares(cs_cloth *cloth, cs_error *error);
 
-/* Makes preconditioner and iteration of the system. */
-cs_status cs_cloth_make_solver(cs_cloth *cloth, cs_error *error);
+/* Takes the kind of this name, or "auto". */
+cs_status cs_cloth_name_kind(cs_cloth *cloth, const char *name, cs_error *error);
 
 #endif

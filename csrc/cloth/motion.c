@@ -4,33 +4,59 @@
 
 #include <string.h>
 
-/* The kind that `auto` takes. */
-static const char usual_kind[] = "block_ssor";
-
-/* Products of the iteration are those of this kind, and read its system. */
+/* Products of the iteration are those of block SSOR, and read its system (sparse/conjugate.h). */
 static int multiplies(const cs_preconditioner_kind *kind)
 {
-    return !strcmp(kind->name, usual_kind);
+    return kind == cs_preconditioner_find("block_ssor");
 }
 
-cs_status cs_cloth_make_solver(cs_cloth *cloth, cs_error *error)
+cs_status cs_cloth_name_kind(cs_cloth *cloth, const char *name, cs_error *error)
 {
-    /* The preconditioner, in single precision unless all is double. */
+    cloth->kind = cs_preconditioner_find(name);
+    if (cloth->kind || !strcmp(name, "auto")) return CS_OK;
+    return cs_fail(error, CS_UNKNOWN_NAME, "M: '%s' is unknown", cs_word(name).text);
+}
+
+void cs_cloth_forget(cs_cloth *cloth)
+{
+    cs_preconditioner_clear(&cloth->M);
+    cs_arena_clear(&cloth->solver);
+    cloth->cg = NULL;
+}
+
+/* Makes preconditioner and iteration for the assembled system. */
+static cs_status make_solver(cs_cloth *cloth, cs_error *error)
+{
+    /* The kind. */
     const cs_cloth_options *o = &cloth->options;
-    const char *name = strcmp(o->preconditioner, "auto") ? o->preconditioner : usual_kind;
-    const cs_preconditioner_kind *kind = cs_preconditioner_find(name);
-    const cs_block_system *half = o->precision == CS_CLOTH_MIXED ? &cloth->half : &cloth->system;
-    const cs_preconditioner_options options = {cloth->position, 1};
-    if (!kind)
-        return cs_fail(error, CS_UNKNOWN_NAME, "M: '%s' is unknown",
-                       cs_word(o->preconditioner).text);
-    cs_status status = cs_preconditioner_make(&cloth->M, kind, half, &options, error);
+    const cs_preconditioner_kind *kind = cloth->kind;
+    cs_status status = CS_OK;
+    cs_cloth_forget(cloth);
+    if (!kind) status = cs_preconditioner_choose(&cloth->system, o->rtol, 1, &kind, error);
     if (status) return status;
 
-    /* The iteration. */
+    /* It is in single precision unless all is double. */
+    const cs_block_system *half = o->precision == CS_CLOTH_MIXED ? &cloth->half : &cloth->system;
     const cs_block_system *iterated = multiplies(kind) ? half : &cloth->system;
-    return cs_block_cg_make(&cloth->cg, &cloth->system, iterated, &cloth->M,
-                            o->precision == CS_CLOTH_F32, o->max_iterations, &cloth->arena, error);
+    const cs_preconditioner_options options = {.position = cloth->position,
+                                               .relaxation = 1,
+                                               .exact =
+                                                   cloth->system.single ? NULL : &cloth->system};
+    status = cs_preconditioner_make(&cloth->M, kind, half, &options, error);
+    if (!status)
+        status = cs_block_cg_make(&cloth->cg, &cloth->system, iterated, &cloth->M,
+                                  o->precision == CS_CLOTH_F32, o->max_iterations, &cloth->solver,
+                                  error);
+    if (status) cs_cloth_forget(cloth);
+    cloth->chosen_for = cloth->h;
+    return status;
+}
+
+/* A chosen kind is that for steps of this length. */
+static cs_status ready_solver(cs_cloth *cloth, cs_error *error)
+{
+    int fits = cloth->cg && (cloth->kind || cloth->chosen_for == cloth->h);
+    return fits ? CS_OK : make_solver(cloth, error);
 }
 
 /* change <- the solution of the assembled system. */
@@ -42,9 +68,11 @@ static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_repo
                                    .max_iterations = cloth->options.max_iterations,
                                    .threads = call->threads,
                                    .cancellation = call->cancellation};
-    cs_status status =
-        cs_preconditioner_update(&cloth->M, call->threads, call->cancellation, error);
+    cs_status status = ready_solver(cloth, error);
+    if (!status)
+        status = cs_preconditioner_update(&cloth->M, call->threads, call->cancellation, error);
     if (status) return status;
+    report->kind = cloth->M.kind->name;
     memset(cloth->change, 0, sizeof *cloth->change * (size_t)(3 * cloth->mesh.vertices));
     cs_block_cg_run(cloth->cg, cloth->right, cloth->change, &options, &result);
 

@@ -6,6 +6,7 @@
  *     schemes    a sweep by its visits, blocks and multiplications    scheme="auto"
  *     chain      a sweep against a Newton step                        method="auto"
  *     factors    a multiplication of each kind of factor              engine="auto"
+ *     meshes     a solve by multigrid in iterations of block SSOR     M="auto"
  *
  * Times are nanoseconds of one machine, measured by the scripts named with them. Only their ratios
  * matter: they decide what runs, never what it computes. */
@@ -119,5 +120,11 @@ enum { CS_COST_IN_PANELS = 1, CS_COST_BY_COLUMNS = 4, CS_COST_SPARSE = 8 };
 
 /* Multiplications of a factor above which a sparse one is considered: to compute its order takes long. */
 #define CS_WORTH_SPARSE_ORDER 2e7
+
+/* ---- preconditioners of block systems (benchmarks/cloth/solves.py) ------------------------------ */
+
+/* A solve by multigrid, in iterations of block SSOR: with all of its set-up, and with its aggregates kept. */
+#define CS_COST_MULTIGRID_NEW 400
+#define CS_COST_MULTIGRID_KEPT 210
 
 #endif

@@ -16,7 +16,8 @@ typedef struct block_system_object {
 
 typedef struct block_preconditioner_object {
     PyObject_HEAD
-    block_system_object *system; /* whose values it reads */
+    block_system_object *system; /* of its vectors */
+    block_system_object *exact;  /* whose values it reads, with the same parts */
     PyObject *positions;         /* an array, or NULL */
     cs_preconditioner M;
     atomic_flag busy;
@@ -46,6 +47,9 @@ const char *block_verdict(cs_cg_verdict verdict);
 
 /* preconditioners() -> {name: summary} */
 PyObject *preconditioner_kinds(PyObject *module, PyObject *unused);
+
+/* choose_preconditioner(system, factor) -> the name of the kind that "auto" takes. */
+PyObject *choose_preconditioner(PyObject *module, PyObject *args);
 
 /* block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback) -> a dict; x is overwritten. */
 PyObject *block_cg(PyObject *module, PyObject *args);

@@ -24,15 +24,15 @@ static int read_positions(block_preconditioner_object *self, PyObject *given)
     return -1;
 }
 
-/* BlockPreconditioner(system, kind, positions, relaxation) */
+/* BlockPreconditioner(system, exact, kind, positions, relaxation): `exact` is the same matrix in double precision. */
 static PyObject *preconditioner_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"system", "kind", "positions", "relaxation", NULL};
-    PyObject *system, *positions;
+    static char *names[] = {"system", "exact", "kind", "positions", "relaxation", NULL};
+    PyObject *system, *exact, *positions;
     const char *name;
     double relaxation;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OsOd:BlockPreconditioner", names, &system,
-                                     &name, &positions, &relaxation))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOsOd:BlockPreconditioner", names, &system,
+                                     &exact, &name, &positions, &relaxation))
         return NULL;
     const cs_preconditioner_kind *kind = cs_preconditioner_find(name);
     if (!kind) return PyErr_Format(PyExc_ValueError, "%s is no preconditioner", name);
@@ -40,8 +40,9 @@ static PyObject *preconditioner_new(PyTypeObject *type, PyObject *args, PyObject
     if (!self) return NULL;
     atomic_flag_clear(&self->busy);
     self->system = (block_system_object *)Py_NewRef(system);
+    self->exact = (block_system_object *)Py_NewRef(exact);
     cs_error error = {0};
-    cs_preconditioner_options options = {.relaxation = relaxation};
+    cs_preconditioner_options options = {.relaxation = relaxation, .exact = &self->exact->system};
     cs_status status = CS_OK;
     if (read_positions(self, positions) < 0) goto fail;
     if (self->positions) options.position = PyArray_DATA((PyArrayObject *)self->positions);
@@ -60,6 +61,7 @@ static void preconditioner_dealloc(block_preconditioner_object *self)
     PyTypeObject *type = Py_TYPE(self);
     cs_preconditioner_clear(&self->M);
     Py_XDECREF(self->system);
+    Py_XDECREF(self->exact);
     Py_XDECREF(self->positions);
     type->tp_free(self);
     Py_DECREF(type);
@@ -178,4 +180,19 @@ PyObject *preconditioner_kinds(PyObject *module, PyObject *unused)
         Py_XDECREF(text);
     }
     return kinds;
+}
+
+PyObject *choose_preconditioner(PyObject *module, PyObject *args)
+{
+    (void)module;
+    block_system_object *system;
+    double factor;
+    const cs_preconditioner_kind *kind = NULL;
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "Od:choose_preconditioner", &system, &factor)) return NULL;
+    if (cs_preconditioner_choose(&system->system, factor, 0, &kind, &error)) {
+        raise_error(&error);
+        return NULL;
+    }
+    return PyUnicode_FromString(kind->name);
 }

@@ -111,6 +111,26 @@ static PyObject *block_system_put(block_system_object *self, PyObject *values)
     Py_RETURN_NONE;
 }
 
+/* asymmetry(values, mirror) -> the largest entry, the largest difference, and its place. The caller has checked lengths. */
+static PyObject *block_system_asymmetry(block_system_object *self, PyObject *args)
+{
+    PyObject *values, *mirrors, *answer = NULL;
+    if (!PyArg_ParseTuple(args, "OO:asymmetry", &values, &mirrors)) return NULL;
+    PyArrayObject *value = double_array(values, "values");
+    PyArrayObject *mirror = value ? int64_array(mirrors, "mirror") : NULL;
+    if (mirror) {
+        cs_asymmetry found;
+        Py_BEGIN_ALLOW_THREADS
+        found = cs_block_asymmetry(self->blocks, PyArray_DATA(value), PyArray_DATA(mirror),
+                                   block_threads(self, 0));
+        Py_END_ALLOW_THREADS
+        answer = Py_BuildValue("ddL", found.largest, found.apart, (long long)found.place);
+    }
+    Py_XDECREF(value);
+    Py_XDECREF(mirror);
+    return answer;
+}
+
 /* multiply(x, threads) -> A x as a new array. The caller has checked the length of x. */
 static PyObject *block_system_multiply(block_system_object *self, PyObject *args)
 {
@@ -154,6 +174,8 @@ static PyObject *block_system_describe(block_system_object *self, PyObject *unus
 static PyMethodDef block_system_methods[] = {
     {"put", (PyCFunction)(void (*)(void))block_system_put, METH_O,
      "put(values)\n--\n\nTakes values of the blocks."},
+    {"asymmetry", (PyCFunction)(void (*)(void))block_system_asymmetry, METH_VARARGS,
+     "asymmetry(values, mirror)\n--\n\nHow far values are from symmetric."},
     {"multiply", (PyCFunction)(void (*)(void))block_system_multiply, METH_VARARGS,
      "multiply(x, threads)\n--\n\nA x."},
     {"describe", (PyCFunction)(void (*)(void))block_system_describe, METH_NOARGS,

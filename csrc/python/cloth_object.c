@@ -157,11 +157,22 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
         memcpy(self->cloth.position, PyArray_DATA(x), size);
         memcpy(self->cloth.velocity, PyArray_DATA(v), size);
         self->cloth.time = time;
+        cs_cloth_forget(&self->cloth);
         atomic_flag_clear(&self->busy);
     }
     Py_XDECREF(x);
     Py_XDECREF(v);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* forget() */
+static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (begin(self) < 0) return NULL;
+    cs_cloth_forget(&self->cloth);
+    atomic_flag_clear(&self->busy);
+    return Py_NewRef(Py_None);
 }
 
 /* energy() -> (kinetic, gravity, membrane, bending) */
@@ -272,9 +283,10 @@ static PyObject *cloth_report(cloth_object *self, PyObject *unused)
 {
     (void)unused;
     const cs_cloth *c = &self->cloth;
-    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:L,s:L}", "status", block_verdict(c->report.verdict),
-                         "iterations", (long long)c->report.iterations, "residual",
-                         c->report.residual, "threads", c->report.threads, "steps",
+    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status",
+                         block_verdict(c->report.verdict), "iterations",
+                         (long long)c->report.iterations, "residual", c->report.residual, "threads",
+                         c->report.threads, "preconditioner", c->report.kind, "steps",
                          (long long)c->steps, "steps_not_converged", (long long)c->missed);
 }
 
@@ -309,6 +321,8 @@ static PyMethodDef cloth_methods[] = {
      "state()\n--\n\n(positions, velocities, time), as copies."},
     {"set_state", (PyCFunction)(void (*)(void))cloth_set_state, METH_VARARGS,
      "set_state(positions, velocities, time)\n--\n\nReplaces the state."},
+    {"forget", (PyCFunction)(void (*)(void))cloth_forget, METH_NOARGS,
+     "forget()\n--\n\nMakes what follows depend on the state alone, not on earlier steps."},
     {"energy", (PyCFunction)(void (*)(void))cloth_energy, METH_NOARGS,
      "energy()\n--\n\n(kinetic, gravity, membrane, bending)."},
     {"momentum", (PyCFunction)(void (*)(void))cloth_momentum, METH_NOARGS,

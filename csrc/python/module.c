@@ -188,6 +188,8 @@ static PyMethodDef core_functions[] = {
     {"sets", core_sets, METH_NOARGS, "sets()\n--\n\nA list of the descriptions of the sets."},
     {"preconditioners", preconditioner_kinds, METH_NOARGS,
      "preconditioners()\n--\n\nThe kinds of preconditioners, {name: summary}."},
+    {"choose_preconditioner", choose_preconditioner, METH_VARARGS,
+     "choose_preconditioner(system, factor)\n--\n\nThe kind for a solve of a BlockSystem."},
     {"block_cg", block_cg, METH_VARARGS,
      "block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback)\n--\n\n"
      "Conjugate gradients. Overwrites x; returns a dict."},

@@ -33,6 +33,11 @@ typedef struct cs_scaled_blocks {
     void *beside; /* (9 blocks): E, as A_ext */
     void *factor; /* (9 vertices): C^-1, column by column */
     double omega;
+    float *rest; /* (9 vertices): the diagonal blocks without omega I, symmetric; NULL: zero */
+    double *lost,
+        *whole; /* (9 vertices), with `rest`: what rows lose, times C^T; C as it is stored */
+    const cs_block_system
+        *values; /* whose values are scaled: the system, or the same in double precision */
 } cs_scaled_blocks;
 
 /* What an iteration of conjugate gradients reads and writes of one part. */
@@ -54,7 +59,7 @@ typedef struct cs_block_kernels {
     /* Eisenstat's product, in two halves. p <- r + beta p, t <- (I + U)^-1 p. */
     void (*backward[CS_BLOCK_FORMS])(const cs_scaled_blocks *a, int64_t part,
                                      const cs_block_vectors *v);
-    /* q <- t + (I + U^T)^-1 (p + (omega - 2) t + E t). Returns p.q. */
+    /* q <- t + (I + U^T)^-1 (p + (omega - 2) t + rest t + E t). Returns p.q. */
     double (*forward[CS_BLOCK_FORMS])(const cs_scaled_blocks *a, int64_t part,
                                       const cs_block_vectors *v);
     /* To Eisenstat's residual and back: to <- (I + U^T)^-1 C^-1 from; to <- C (I + U^T) from. */

@@ -6,6 +6,7 @@
 #include "core/share.h"
 #include "sparse/block_kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,6 +327,47 @@ void cs_block_system_put(cs_block_system *system, const double *value, int threa
     cs_loop(threads, system->local.blocks, put_blocks, &c);
     c.rows = &system->outer;
     cs_loop(threads, system->outer.blocks, put_blocks, &c);
+}
+
+/* What threads share while they compare. */
+typedef struct comparing {
+    const double *value;
+    const int64_t *mirror;
+    cs_asymmetry piece[CS_LOOP_PIECES];
+} comparing;
+
+static void compare_blocks(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    comparing *c = context;
+    cs_asymmetry own = {0};
+    for (int64_t e = begin; e < end; e++) {
+        const double *block = c->value + CS_BLOCK_SIZE * e;
+        const double *other = c->value + CS_BLOCK_SIZE * c->mirror[e];
+        for (int n = 0; n < CS_BLOCK_SIZE; n++) {
+            int turned = CS_BLOCK_ROWS * (n % CS_BLOCK_ROWS) + n / CS_BLOCK_ROWS;
+            double apart = fabs(block[n] - other[turned]);
+            if (fabs(block[n]) > own.largest) own.largest = fabs(block[n]);
+            if (!(apart > own.apart)) continue;
+            own.apart = apart;
+            own.place = CS_BLOCK_SIZE * e + n;
+        }
+    }
+    c->piece[piece] = own;
+}
+
+cs_asymmetry cs_block_asymmetry(int64_t blocks, const double *value, const int64_t *mirror,
+                                int threads)
+{
+    comparing c = {.value = value, .mirror = mirror};
+    cs_asymmetry worst = {0};
+    cs_loop(threads, blocks, compare_blocks, &c);
+    for (int64_t n = 0; n < cs_loop_pieces(blocks); n++) {
+        if (c.piece[n].largest > worst.largest) worst.largest = c.piece[n].largest;
+        if (!(c.piece[n].apart > worst.apart)) continue;
+        worst.apart = c.piece[n].apart;
+        worst.place = c.piece[n].place;
+    }
+    return worst;
 }
 
 void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,

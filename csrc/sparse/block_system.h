@@ -64,6 +64,15 @@ void cs_block_system_take(const cs_block_system *system, int single, const void 
 void cs_block_system_give(const cs_block_system *system, int single, const void *from, void *y,
                           int threads);
 
+/* The largest entry of values (blocks, 3, 3), and the largest difference from the transpose of their mirror images, with
+ * its place among the numbers: the first of equal ones. */
+typedef struct cs_asymmetry {
+    double largest, apart;
+    int64_t place;
+} cs_asymmetry;
+cs_asymmetry cs_block_asymmetry(int64_t blocks, const double *value, const int64_t *mirror,
+                                int threads);
+
 /* block (9), row by row <- the e-th block of these rows. */
 void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,
                          double *block);

@@ -5,6 +5,7 @@
 #include "linalg/krylov.h"
 #include "sparse/preconditioners/block_ssor.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -13,8 +14,13 @@
  * errors outweigh it.  Sleijpen and van der Vorst 1996 */
 #define CHECK_SINGLE 0.01
 
-/* So many checks in a row that find less than half of the last residual gone end the iteration: rounding. */
-enum { MOST_STALLS = 3 };
+/* So many checks in a row that have not halved the least residual end the iteration: rounding. One check does where the
+ * residual is what rounding of b - A x alone may leave. */
+enum { MOST_STALLS = 5 };
+
+/* A check that finds sqrt(r.Mr) larger than claimed by this factor begins with the steepest descent again: to the new
+ * residual the old direction is not conjugate. */
+#define MOST_GROWTH 2.0
 
 /* The lists of phases. */
 enum { ITERATE, CHECK, LISTS };
@@ -23,7 +29,8 @@ enum { ITERATE, CHECK, LISTS };
 typedef struct part_sums {
     _Alignas(64) double curvature; /* p.Ap */
     double residual, product;      /* r.r, r.z */
-    double truth, right, claim;    /* s.s of s = b - A x; b.b; r.r of the recurrence at a check */
+    double truth, right, size;     /* of a check: s.s of s = b - A x; b.b; x.x */
+    double claim;                  /* r.r of the recurrence before */
 } part_sums;
 
 struct cs_block_cg {
@@ -53,6 +60,8 @@ struct cs_block_cg {
     double scale;         /* of the iteration's residual over the true one, */
     double handed;        /* and of the residual that M is given over the iteration's */
     double target, ratio; /* |r| over sqrt(r.z), at the last check */
+    double least;         /* |b - A x| so far */
+    double magnitude;     /* of A: the largest trace of a diagonal block */
     int64_t round, rounds;
     int stalls, ends;
     double phase_work;
@@ -211,11 +220,18 @@ static void decide(cs_block_cg *cg)
     choose_next(cg, ITERATE);
 }
 
+/* What rounding of b - A x in double precision may leave of it. */
+static double rounding_floor(const cs_block_cg *cg)
+{
+    return 0.5 * DBL_EPSILON * (cg->magnitude * sqrt(TOTAL(cg, size)) + cg->result->right);
+}
+
 /* Whether rounding errors keep the residual where it is. */
 static int has_stalled(cs_block_cg *cg, double truth)
 {
-    cg->stalls = truth > 0.5 * cg->result->residual ? cg->stalls + 1 : 0;
-    return cg->stalls >= MOST_STALLS;
+    cg->stalls = truth > 0.5 * cg->least ? cg->stalls + 1 : 0;
+    cg->least = fmin(cg->least, truth);
+    return cg->stalls >= MOST_STALLS || (cg->stalls && truth <= rounding_floor(cg));
 }
 
 /* What ends the iteration after a check that found this residual, if anything does. */
@@ -229,7 +245,7 @@ static void judge(cs_block_cg *cg, double truth)
     }
     if (truth <= cg->target) end_with(cg, CS_CG_CONVERGED);
     else if (cg->result->verdict != CS_CG_CONVERGED) end_with(cg, cg->result->verdict);
-    else if (!isfinite(truth) || (!is_first && has_stalled(cg, truth))) end_with(cg, CS_CG_FLOOR);
+    else if (!isfinite(truth) || has_stalled(cg, truth)) end_with(cg, CS_CG_FLOOR);
     else if (cg->result->iterations >= options->max_iterations) end_with(cg, CS_CG_MAX_ITERATIONS);
 }
 
@@ -249,12 +265,14 @@ static void conclude(cs_block_cg *cg)
     result->bytes += (double)cs_block_system_bytes(cg->A);
 
     /* The next direction. */
+    double claimed = cg->product;
     cg->product = cg->scaled ? TOTAL(cg, residual) : TOTAL(cg, product);
     double norm = sqrt(cg->product) / cg->scale;
     if (isnan(record->norm)) record->norm = norm;
     cg->ratio = norm > 0 ? truth / norm : 1;
     if (!cg->ends && cg->product < 0) end_with(cg, CS_CG_INDEFINITE);
     cg->v.beta = cs_conjugate_turn(&cg->steps, cg->product);
+    if (cg->product > MOST_GROWTH * MOST_GROWTH * claimed) cg->v.beta = 0;
     choose_next(cg, ITERATE);
 }
 
@@ -339,6 +357,7 @@ static void truth_part(cs_block_cg *cg, int64_t part)
     for (int64_t i = begin; i < end; i++) cg->s[i] = cg->b[i] - cg->s[i];
     cg->sum[part].truth = k->dot[0](cg->s, cg->s, begin, end);
     cg->sum[part].right = k->dot[0](cg->b, cg->b, begin, end);
+    cg->sum[part].size = k->dot[0](cg->x, cg->x, begin, end);
 
     /* In the iteration's precision, and preconditioned. */
     void *r = cg->scaled ? cg->v.q : cg->v.r;
@@ -444,6 +463,18 @@ static double scale_of(const cs_block_cg *cg, const double *b)
     return ldexp(1, -exponent);
 }
 
+static double magnitude_of(const cs_block_system *A)
+{
+    double most = 0;
+    for (int64_t i = 0; i < A->vertices; i++) {
+        double block[CS_BLOCK_SIZE], trace = 0;
+        cs_block_system_get(A, &A->local, A->local.start[i], block);
+        for (int k = 0; k < CS_BLOCK_ROWS; k++) trace += block[(CS_BLOCK_ROWS + 1) * k];
+        most = fmax(most, fabs(trace));
+    }
+    return most;
+}
+
 /* Begins with the direction zero, and without an addition to x. */
 static void clear_vectors(cs_block_cg *cg, int threads)
 {
@@ -481,6 +512,8 @@ void cs_block_cg_run(cs_block_cg *cg, const double *b, double *x, const cs_cg_op
     cg->scale = cg->single ? scale_of(cg, b) : 1;
     cg->handed = converts(cg) ? scale_of(cg, b) : 1;
     cg->ratio = 1;
+    cg->least = INFINITY;
+    cg->magnitude = magnitude_of(cg->A);
     cg->stalls = cg->ends = 0;
     cg->round = 0;
     cg->chosen[0] = CHECK;

@@ -30,6 +30,8 @@ typedef struct cs_preconditioner_options {
     const double
         *position;     /* (3 vertices) in the old numbers, for rotations; NULL: only translations */
     double relaxation; /* of SSOR: 0 < omega < 2 */
+    /* NULL, or the same matrix in double precision, with the same parts: what float loses of it. */
+    const cs_block_system *exact;
 } cs_preconditioner_options;
 
 /* A named number that a kind tells. */
@@ -45,7 +47,7 @@ struct cs_preconditioner {
     cs_preconditioner_options options;
     cs_arena arena;
     void *state;           /* of the kind */
-    int64_t phases;        /* of an application; `make` sets these */
+    int64_t phases;        /* of an application; `make` sets these, or the first `update` */
     const cs_phase *phase; /* (phases) */
     void *r, *z;           /* (4 numbers a vertex) of an application; the caller's or its own */
     int64_t bytes;         /* that an application reads */
@@ -58,6 +60,11 @@ struct cs_preconditioner {
 /* The kind of this name, or NULL; the n-th kind, or NULL. */
 const cs_preconditioner_kind *cs_preconditioner_find(const char *name);
 const cs_preconditioner_kind *cs_preconditioner_kind_at(int n);
+
+/* kind <- that which is expected to be the fastest for a solve that reduces the residual by `factor`, by counted work;
+ * `keeps`: what depends on the pattern alone serves many solves. */
+cs_status cs_preconditioner_choose(const cs_block_system *A, double factor, int keeps,
+                                   const cs_preconditioner_kind **kind, cs_error *error);
 
 /* `system` must outlive it. On failure, too, cs_preconditioner_clear releases what was taken. */
 cs_status cs_preconditioner_make(cs_preconditioner *p, const cs_preconditioner_kind *kind,

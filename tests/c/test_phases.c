@@ -81,9 +81,69 @@ static void too_many_threads_are_no_failure(void)
     CHECK(make_all(300) == wanted);
 }
 
+/* ---- rounds --------------------------------------------------------------------------------------- */
+
+enum { LISTS = 3, ROUNDS = 200, WIDE = 12 };
+
+/* What the rounds share: sums of the tasks of a round, from which its last phase chooses the next. */
+typedef struct rounds_record {
+    int64_t value[WIDE], sum;
+    int64_t round, made;
+    unsigned char chosen[ROUNDS + 1];
+    int polls;
+} rounds_record;
+
+static rounds_record g;
+
+/* A phase of many tasks; in the last phase, the only task folds their values. */
+static void run_round(void *context, int64_t phase, int64_t task)
+{
+    const cs_phases *list = context;
+    if (phase + 1 < list->count) {
+        g.value[task] += g.sum % 97 + phase + task;
+        return;
+    }
+    for (int t = 0; t < WIDE; t++) g.sum += g.value[t];
+    g.made++;
+    int ends = ++g.round == ROUNDS;
+    g.chosen[g.round] = ends ? CS_NO_ROUND : (unsigned char)((g.sum / 7 + g.round) % LISTS);
+}
+
+static void count_polls(void *context) { (*(int *)context)++; }
+
+static int64_t run_rounds(int threads, int polls)
+{
+    static const cs_phase wide[] = {{.tasks = WIDE}, {.tasks = 3}, {.tasks = WIDE}, {.tasks = 1}};
+    static const cs_phase few[] = {{.tasks = 2}, {.tasks = 1}};
+    static const cs_phase none[] = {{.tasks = 1}};
+    static cs_phases list[LISTS];
+    memset(&g, 0, sizeof g);
+    list[0] = (cs_phases){4, wide, run_round, &list[0]};
+    list[1] = (cs_phases){2, few, run_round, &list[1]};
+    list[2] = (cs_phases){1, none, run_round, &list[2]};
+    const cs_rounds rounds = {list, g.chosen, polls ? count_polls : NULL, &g.polls};
+    cs_rounds_run(&rounds, threads);
+    CHECK(g.made == ROUNDS);
+    CHECK(!polls || g.polls >= ROUNDS);
+    return g.sum;
+}
+
+/* Each round decides what the next one does: no thread may follow another list. */
+static void rounds_follow_their_decisions(void)
+{
+    int64_t wanted = run_rounds(1, 1);
+    int lists[LISTS] = {0};
+    for (int n = 0; n < ROUNDS; n++) lists[g.chosen[n]]++;
+    for (int n = 0; n < LISTS; n++) CHECK(lists[n] > 0);
+    for (int threads = 1; threads <= 9; threads++)
+        for (int repeat = 0; repeat < REPEATS / 5; repeat++)
+            CHECK(run_rounds(threads, repeat % 2) == wanted);
+}
+
 int main(void)
 {
     every_task_is_made_once_and_in_turn();
     too_many_threads_are_no_failure();
+    rounds_follow_their_decisions();
     return test_result();
 }

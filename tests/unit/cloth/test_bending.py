@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cloths import forces_of, irregular, matrices, settle, slender, stiffness_of
 from scipy.integrate import solve_bvp
 from scipy.optimize import brentq
 
 import contactsolve as cs
+from cloths import forces_of, irregular, matrices, settle, slender, stiffness_of
 
 MODELS = ("hinge", "quadratic")
 # The membrane hardly counts.

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cloths import equilibrium, forces_of, irregular, matrices
 from scipy.sparse.linalg import spsolve
 from scipy.spatial.transform import Rotation
 
 import contactsolve as cs
+from cloths import equilibrium, forces_of, irregular, matrices
 
 PLAIN = {"density": 0.3, "young": 50.0, "poisson": 0.3, "gravity": (0, 0, 0), "dtype": "float64"}
 
@@ -14,8 +14,8 @@ PLAIN = {"density": 0.3, "young": 50.0, "poisson": 0.3, "gravity": (0, 0, 0), "d
 def test_patch():
     """A uniform strain of an irregular mesh: no force inside, and the solver finds it."""
     vertices, faces, inner = irregular()
-    F = np.array([[1.2, 0.1], [-0.05, 1.1], [0.3, 0.2]])
-    wanted = vertices[:, :2] @ F.T
+    gradient = np.array([[1.2, 0.1], [-0.05, 1.1], [0.3, 0.2]])
+    wanted = vertices[:, :2] @ gradient.T
     cloth = cs.cloth.Cloth(vertices, faces, **PLAIN, attach=np.flatnonzero(~inner))
     cloth.positions = wanted
     assert np.abs(forces_of(cloth)).max() <= 1e-12 * PLAIN["young"]
@@ -154,12 +154,12 @@ def test_viscosity_resists_no_rigid_motion():
     cloth, x = state_of_tension(damping=0.1, bending=0.2)
     undamped, _ = state_of_tension(bending=0.2)
     undamped.positions = x
-    D = matrices(cloth) - matrices(undamped)
+    viscosity = matrices(cloth) - matrices(undamped)
     motions = [np.tile(axis, (len(x), 1)) for axis in np.eye(3)]
     motions += [np.cross(axis, x) for axis in np.eye(3)]
     for motion in motions:
-        assert np.abs(D @ motion.ravel()).max() <= 1e-12 * np.abs(D).max()
-    assert np.linalg.eigvalsh(D)[6] > 0
+        assert np.abs(viscosity @ motion.ravel()).max() <= 1e-12 * np.abs(viscosity).max()
+    assert np.linalg.eigvalsh(viscosity)[6] > 0
 
 
 def test_viscosity_is_proportional_to_the_stiffness_at_rest():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from cloths import equilibrium, matrices, settle
-from interruption import ctrl_c_ends
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import contactsolve as cs
+from cloths import equilibrium, matrices, settle
+from interruption import ctrl_c_ends
 
 FREE = {"gravity": (0, 0, 0), "dtype": "float64"}
 
@@ -232,9 +232,9 @@ def test_attached_vertices_follow_a_function():
 
 def test_elimination_keeps_pattern_and_symmetry():
     plain, attached = hung(attach=None), hung(attach=[0, 8, 40])
-    A, B = plain.system(1e-2)[0], attached.system(1e-2)[0]
-    assert np.array_equal(A.indices, B.indices)
-    dense, wanted = B.to_scipy().toarray(), A.to_scipy().toarray()
+    A, other = plain.system(1e-2)[0], attached.system(1e-2)[0]
+    assert np.array_equal(A.indices, other.indices)
+    dense, wanted = other.to_scipy().toarray(), A.to_scipy().toarray()
     rows = (3 * np.array([0, 8, 40])[:, None] + np.arange(3)).ravel()
     wanted[rows] = wanted[:, rows] = 0
     wanted[rows, rows] = np.repeat(attached.masses[[0, 8, 40]], 3)

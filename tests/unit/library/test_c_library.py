@@ -244,6 +244,7 @@ def build_threaded(thread_library, thread_flags, tmp_path):
 
 
 THREADED = [
+    "test_block_systems",
     "test_collide",
     "test_copies",
     "test_lanczos",

@@ -1,0 +1,38 @@
+/* Setting up cs_scaled_blocks (sparse/block_kernels.h): triangular factors with unit diagonal blocks within the parts. */
+#ifndef CS_SCALED_BLOCKS_H
+#define CS_SCALED_BLOCKS_H
+
+#include "sparse/block_kernels.h"
+
+/* Takes the arrays of blocks for this system; `beside` only if `couples`. Fails as the arena does. */
+void cs_scaled_blocks_take(cs_scaled_blocks *a, const cs_block_system *system, int couples,
+                           cs_arena *arena);
+
+/* Also takes `rest`, into which what float loses of the values of `exact` is put. */
+void cs_scaled_blocks_keep_sums(cs_scaled_blocks *a, const cs_block_system *exact, cs_arena *arena);
+
+/* factor <- C^-1 with C_i C_i^T = D_i / omega. Returns -1, or the first vertex, in the new numbers, whose block D_i is not
+ * positive definite. */
+int64_t cs_scaled_blocks_factor(const cs_scaled_blocks *a, int threads);
+
+/* upper, beside and rest <- those of C^-1 A C^-T. */
+void cs_scaled_blocks_scale(const cs_scaled_blocks *a, int threads);
+
+/* Bytes of a pair of triangular solves, and its multiplications. */
+int64_t cs_scaled_blocks_bytes(const cs_scaled_blocks *a);
+double cs_scaled_blocks_work(const cs_scaled_blocks *a);
+
+/* inverse (9), lower triangular, row by row <- C^-1 with C C^T = D / omega. Returns -1 if D is not positive definite. */
+int cs_block_invert_factor(const double *d, double omega, double *inverse);
+
+/* to <- left block right^T, where left and right are lower triangular. */
+void cs_block_scale(const double *left, const double *block, const double *right, double *to);
+
+/* Stores a block, given row by row, as number `block` of float or double ones, column by column; and the other way. */
+void cs_block_store(void *to, int single, int64_t block, const double *from);
+void cs_block_load(const void *from, int single, int64_t block, double *to);
+
+/* *least <- i if that is less, while other threads do the same. */
+void cs_note_least(_Atomic(long long) *least, long long i);
+
+#endif
