@@ -55,6 +55,8 @@ class Recorder(GrowingFile):
 
     def note(self, cloth: Cloth) -> None:
         """Add the cloth as it is, unless this is the last frame, or the file cannot be written."""
+        # What a solver keeps from step to step is not in the file: what follows does without.
+        cloth._core.forget()
         positions, velocities, time = cloth._core.state()
         told = cloth._core.report()
         numbers = Numbers(told["steps"], told["steps_not_converged"], cloth.newton)
