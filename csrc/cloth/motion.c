@@ -24,39 +24,40 @@ void cs_cloth_forget(cs_cloth *cloth)
     cloth->cg = NULL;
 }
 
-/* Makes preconditioner and iteration for the assembled system. */
-static cs_status make_solver(cs_cloth *cloth, cs_error *error)
+/* The preconditioner of this kind, in single precision unless all is double, and the iteration: in this order, since the first
+ * update may lay out the preconditioner. */
+static cs_status make_both(cs_cloth *cloth, const cs_preconditioner_kind *kind,
+                           const cs_cloth_call *call, cs_error *error)
 {
-    /* The kind. */
     const cs_cloth_options *o = &cloth->options;
-    const cs_preconditioner_kind *kind = cloth->kind;
-    cs_status status = CS_OK;
-    cs_cloth_forget(cloth);
-    if (!kind) status = cs_preconditioner_choose(&cloth->system, o->rtol, 1, &kind, error);
-    if (status) return status;
-
-    /* It is in single precision unless all is double. */
     const cs_block_system *half = o->precision == CS_CLOTH_MIXED ? &cloth->half : &cloth->system;
     const cs_block_system *iterated = multiplies(kind) ? half : &cloth->system;
     const cs_preconditioner_options options = {.position = cloth->position,
                                                .relaxation = 1,
                                                .exact =
                                                    cloth->system.single ? NULL : &cloth->system};
-    status = cs_preconditioner_make(&cloth->M, kind, half, &options, error);
+    cs_status status = cs_preconditioner_make(&cloth->M, kind, half, &options, error);
     if (!status)
-        status = cs_block_cg_make(&cloth->cg, &cloth->system, iterated, &cloth->M,
-                                  o->precision == CS_CLOTH_F32, o->max_iterations, &cloth->solver,
-                                  error);
+        status = cs_preconditioner_update(&cloth->M, call->threads, call->cancellation, error);
+    if (status) return status;
+    return cs_block_cg_make(&cloth->cg, &cloth->system, iterated, &cloth->M,
+                            o->precision == CS_CLOTH_F32, o->max_iterations, &cloth->solver, error);
+}
+
+/* Gets ready for the assembled system. A kind that was chosen is that for steps of this length. */
+static cs_status ready_solver(cs_cloth *cloth, const cs_cloth_call *call, cs_error *error)
+{
+    if (cloth->cg && (cloth->kind || cloth->chosen_for == cloth->h))
+        return cs_preconditioner_update(&cloth->M, call->threads, call->cancellation, error);
+    const cs_preconditioner_kind *kind = cloth->kind;
+    cs_status status = CS_OK;
+    cs_cloth_forget(cloth);
+    if (!kind)
+        status = cs_preconditioner_choose(&cloth->system, cloth->options.rtol, 1, &kind, error);
+    if (!status) status = make_both(cloth, kind, call, error);
     if (status) cs_cloth_forget(cloth);
     cloth->chosen_for = cloth->h;
     return status;
-}
-
-/* A chosen kind is that for steps of this length. */
-static cs_status ready_solver(cs_cloth *cloth, cs_error *error)
-{
-    int fits = cloth->cg && (cloth->kind || cloth->chosen_for == cloth->h);
-    return fits ? CS_OK : make_solver(cloth, error);
 }
 
 /* change <- the solution of the assembled system. */
@@ -68,9 +69,7 @@ static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_repo
                                    .max_iterations = cloth->options.max_iterations,
                                    .threads = call->threads,
                                    .cancellation = call->cancellation};
-    cs_status status = ready_solver(cloth, error);
-    if (!status)
-        status = cs_preconditioner_update(&cloth->M, call->threads, call->cancellation, error);
+    cs_status status = ready_solver(cloth, call, error);
     if (status) return status;
     report->kind = cloth->M.kind->name;
     memset(cloth->change, 0, sizeof *cloth->change * (size_t)(3 * cloth->mesh.vertices));
