@@ -22,6 +22,7 @@ __all__ = [
     "NEED",
     "POINTS",
     "POLYGONS",
+    "SOLVERS",
     "STEPS",
     "VALUES",
     "VELOCITIES",
@@ -30,6 +31,7 @@ __all__ = [
     "Numbers",
     "PathLike",
     "cloth_digest",
+    "solver_digest",
     "state_digest",
 ]
 
@@ -37,7 +39,7 @@ NEED = "recordings need"
 
 DIGEST = 16  # bytes
 
-VTK, CLOTH, FRAMES = "VTKHDF", "cloth", "frames"
+VTK, CLOTH, SOLVERS, FRAMES = "VTKHDF", "cloth", "solvers", "frames"
 VTK_VERSION = (2, 2)
 
 POINTS, VELOCITIES, STEPS = f"{VTK}/Points", f"{VTK}/PointData/velocity", f"{VTK}/Steps"
@@ -61,11 +63,14 @@ class Numbers(NamedTuple):
         Steps whose solve missed its tolerance.
     newton
         Linear solves of a step.
+    solver
+        The row of the solver that is kept from step to step; −1: the next step makes one.
     """
 
     step: int
     missed: int
     newton: int
+    solver: int
 
 
 def cloth_digest(options: str, arrays: Iterable[tuple[str, np.ndarray]]) -> bytes:
@@ -80,9 +85,19 @@ def cloth_digest(options: str, arrays: Iterable[tuple[str, np.ndarray]]) -> byte
 def state_digest(
     numbers: Numbers, time: float, positions: np.ndarray, velocities: np.ndarray
 ) -> bytes:
-    """Return the digest of a state. It does not depend on the byte order of the machine."""
+    """Return the digest of a state, whatever its solver."""
+    return _digest(np.array(numbers[:-1], np.int64), np.array(time), positions, velocities)
+
+
+def solver_digest(h: float, positions: np.ndarray, velocities: np.ndarray) -> bytes:
+    """Return the digest of the step that made a solver."""
+    return _digest(np.array(h), positions, velocities)
+
+
+def _digest(*arrays: np.ndarray) -> bytes:
+    """Return a digest of arrays, which does not depend on the byte order of the machine."""
     digest = hashlib.blake2b(digest_size=DIGEST)
-    for array in (np.array(numbers, np.int64), np.array(time), positions, velocities):
+    for array in arrays:
         _add(digest, array)
     return digest.digest()
 

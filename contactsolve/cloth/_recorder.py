@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..io._growing import GrowingFile, Table
+from ..io._growing import GrowingFile, Table, Taken
 from ..io._json import to_json
 from ..io._problems import write_text
 from ..io.saved import write_header
@@ -25,6 +25,7 @@ from ._layout import (
     NEED,
     POINTS,
     POLYGONS,
+    SOLVERS,
     STEPS,
     VALUES,
     VELOCITIES,
@@ -33,6 +34,7 @@ from ._layout import (
     Numbers,
     PathLike,
     cloth_digest,
+    solver_digest,
     state_digest,
 )
 
@@ -42,12 +44,26 @@ if TYPE_CHECKING:
 __all__ = ["Recorder"]
 
 
+# Kinds of preconditioners that depend on the first matrix; for others, no solver is recorded.
+_KEEPING = ("auto", "multigrid")
+
+
+class _Last(NamedTuple):
+    """What was written last."""
+
+    step: int = -1
+    time: float = 0.0
+    solver: int = 0  # its number, of all that the cloth has made
+    digest: bytes = bytes(DIGEST)
+
+
 class Recorder(GrowingFile):
     """Writes the frames of a run; the file is there once the first frame is written."""
 
     def __init__(self, path: PathLike, cloth: Cloth, *, overwrite: bool) -> None:
         tables = _tables(len(cloth.masses))
         super().__init__(Path(path), NEED, tables, VALUES, overwrite=overwrite)
+        self._taken = self._taken._replace(own=_Last())
         self._counted = 0
         arrays = [cloth.faces, cloth.faces, *(array for _, array in _arrays(cloth))]
         room = sum(array.nbytes for array in arrays)
@@ -55,26 +71,45 @@ class Recorder(GrowingFile):
 
     def note(self, cloth: Cloth) -> None:
         """Add the cloth as it is, unless this is the last frame, or the file cannot be written."""
-        # What a solver keeps from step to step is not in the file: what follows does without.
-        cloth._core.forget()
         positions, velocities, time = cloth._core.state()
-        told = cloth._core.report()
-        numbers = Numbers(told["steps"], told["steps_not_converged"], cloth.newton)
-        if self._broken or self._taken.own == (numbers, time):
+        told, last = cloth._core.report(), self._taken.own
+        if self._broken or (last.step, last.time) == (told["steps"], time):
             return
+
+        # The solver, where it is another one.
+        taken, number = self._with_solver(cloth)
+        numbers = Numbers(told["steps"], told["steps_not_converged"], cloth.newton, number)
 
         # The state; where it is; at last its hash and its time.
         digest = state_digest(numbers, time, positions, velocities)
-        first = self._taken.counts[POINTS]
+        digest += bytes(DIGEST) if number < 0 else taken.own.digest
         rows = [
             (POINTS, positions),
             (VELOCITIES, velocities),
-            *_offsets(first),
+            *_offsets(taken.counts[POINTS]),
             (f"{FRAMES}/numbers", np.array([numbers], np.int64)),
             (f"{FRAMES}/hash", np.frombuffer(digest, np.uint8)[None]),
             (VALUES, np.array([time])),
         ]
-        self._take(self._taken.plus(rows)._replace(own=(numbers, time)))
+        own = taken.own._replace(step=told["steps"], time=time)
+        self._take(taken.plus(rows)._replace(own=own))
+
+    def _with_solver(self, cloth: Cloth) -> tuple[Taken, int]:
+        """Return what was taken, with the solver of the cloth, and the row of it; −1: none."""
+        taken, number = self._taken, cloth._core.solver()
+        if not number or cloth._options["M"] not in _KEEPING:
+            return taken, -1
+        if number != taken.own.solver:
+            h, positions, velocities = cloth._core.solver_origin()
+            rows = [
+                (f"{SOLVERS}/positions", positions),
+                (f"{SOLVERS}/velocities", velocities),
+                (f"{SOLVERS}/h", np.array([h])),
+            ]
+            digest = solver_digest(h, positions, velocities)
+            own = taken.own._replace(solver=number, digest=digest)
+            taken = taken.plus(rows)._replace(own=own)
+        return taken, taken.counts[f"{SOLVERS}/h"] - 1
 
     def _count(self, frames: int) -> None:
         """Write the number of steps."""
@@ -97,8 +132,11 @@ def _tables(vertices: int) -> list[Table]:
         Table(POINTS, np.empty((0, 3)), vertices),
         Table(VELOCITIES, np.empty((0, 3)), vertices),
         *(Table(name, rows[:0]) for name, rows in _offsets(0)),
+        Table(f"{SOLVERS}/positions", np.empty((0, 3))),
+        Table(f"{SOLVERS}/velocities", np.empty((0, 3))),
+        Table(f"{SOLVERS}/h", np.empty(0)),
         Table(f"{FRAMES}/numbers", np.empty((0, len(Numbers._fields)), np.int64)),
-        Table(f"{FRAMES}/hash", np.empty((0, DIGEST), np.uint8)),
+        Table(f"{FRAMES}/hash", np.empty((0, 2 * DIGEST), np.uint8)),
         Table(VALUES, np.empty(0)),
     ]
 

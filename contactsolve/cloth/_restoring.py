@@ -23,6 +23,7 @@ def restore(
         # The state, and what the cloth was made of.
         number = recording._number(frame)
         state, numbers = recording._frame(number), recording._numbers_of(number)
+        solver = recording._solver(number)
         made, reader = recording._made, recording._reader
         for name in made["functions"]:
             if given[name] is None:
@@ -31,14 +32,16 @@ def restore(
                     f"hold: pass it again, as {name}="
                 )
 
-        # A cloth made anew has the same bits: a step depends on no step before.
+        # The cloth; its solver is what the recorded one kept from the step that made it.
         options = {**made["options"], **made["arrays"], "newton": numbers.newton}
         options |= {name: value for name, value in given.items() if value is not None}
         if threads is not None:
             options["threads"] = threads
         with reader.making(f"the cloth of frame {number}"):
             cloth = kind(faces=recording.faces, **options)
-    cloth._core.set_state(state.positions, state.velocities, state.time)
+            cloth._core.set_state(state.positions, state.velocities, state.time)
+            if solver is not None:
+                cloth._core.remake_solver(*solver, cloth._threads)
     cloth._core.set_counts(numbers.step, numbers.missed)
     cloth._warned = numbers.missed > 0
     return cloth

@@ -393,8 +393,7 @@ class Cloth:
             from any of them, `Recording` reads them, and so do programs such as ParaView.
         every
             Steps between two frames; the states before the first step and after the last one are
-            frames, too. What solvers keep from step to step, such as multigrid's aggregates, is
-            made anew after each of them.
+            frames, too.
         overwrite
             Whether `record` may replace a file.
 

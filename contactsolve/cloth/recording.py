@@ -20,12 +20,14 @@ from ._layout import (
     NEED,
     POINTS,
     POLYGONS,
+    SOLVERS,
     STEPS,
     VALUES,
     VELOCITIES,
     Numbers,
     PathLike,
     cloth_digest,
+    solver_digest,
     state_digest,
 )
 
@@ -42,7 +44,7 @@ _ARRAYS = {
 # Tables with a row for each frame: kinds and columns.
 _TABLES = {
     f"{FRAMES}/numbers": ("i", (len(Numbers._fields),)),
-    f"{FRAMES}/hash": ("u", (DIGEST,)),
+    f"{FRAMES}/hash": ("u", (2 * DIGEST,)),
     VALUES: ("f", ()),
     f"{STEPS}/PointOffsets": ("i", ()),
     f"{STEPS}/PointDataOffsets/velocity": ("i", ()),
@@ -231,7 +233,7 @@ class Recording:
     @property
     def hashes(self) -> list[str]:
         """The hashes of the states."""
-        return [one.tobytes().hex() for one in self._tables[f"{FRAMES}/hash"]]
+        return [one[:DIGEST].tobytes().hex() for one in self._tables[f"{FRAMES}/hash"]]
 
     def __iter__(self) -> Iterator[Frame]:
         return map(self._frame, range(len(self)))
@@ -252,7 +254,7 @@ class Recording:
         time = float(self._tables[VALUES][number])
         positions = self._vectors(number, POINTS, f"{STEPS}/PointOffsets")
         velocities = self._vectors(number, VELOCITIES, f"{STEPS}/PointDataOffsets/velocity")
-        wanted = self._tables[f"{FRAMES}/hash"][number].tobytes()
+        wanted = self._tables[f"{FRAMES}/hash"][number, :DIGEST].tobytes()
         if state_digest(numbers, time, positions, velocities) != wanted:
             raise self._damaged(number, "its hash is another one")
         return Frame(numbers.step, time, positions, velocities)
@@ -266,11 +268,27 @@ class Recording:
         begin, wanted = int(self._tables[offsets][number]), number * vertices
         if begin != wanted:
             raise self._damaged(number, f"/{offsets} is {begin}: expected {wanted}")
+        return self._rows(number, name, begin, vertices)
+
+    def _rows(self, number: int, name: str, begin: int, count: int) -> np.ndarray:
+        """Return rows of a dataset for a frame."""
         try:
-            rows = self._reader.part_of(name, "f", begin, begin + vertices)
+            return self._reader.part_of(name, "f", begin, begin + count)
         except ValueError as error:
             raise self._damaged(number, f"/{name} cannot be read") from error
-        return rows
+
+    def _solver(self, number: int) -> tuple[float, np.ndarray, np.ndarray] | None:
+        """Return the step that made the solver of a frame: its length, positions, velocities."""
+        row, n = self._numbers_of(number).solver, len(self._made["arrays"]["vertices"])
+        made, digest = None, bytes(DIGEST)
+        if row >= 0:
+            h = float(self._rows(number, f"{SOLVERS}/h", row, 1)[0])
+            positions = self._rows(number, f"{SOLVERS}/positions", row * n, n)
+            velocities = self._rows(number, f"{SOLVERS}/velocities", row * n, n)
+            made, digest = (h, positions, velocities), solver_digest(h, positions, velocities)
+        if digest != self._tables[f"{FRAMES}/hash"][number, DIGEST:].tobytes():
+            raise self._damaged(number, "the hash of its solver is another one")
+        return made
 
     def _damaged(self, number: int, why: str) -> ValueError:
         step = int(self._numbers[number, 0])

@@ -97,8 +97,11 @@ def documented(vertices, faces, frames):
         "cloth/forces": ((vertices, 3), "f8"),
         "cloth/partition": ((vertices,), "i8"),
         "cloth/hash": ((16,), "u1"),
-        "frames/numbers": ((frames, 3), "i8"),
-        "frames/hash": ((frames, 16), "u1"),
+        "solvers/h": ((1,), "f8"),
+        "solvers/positions": ((vertices, 3), "f8"),
+        "solvers/velocities": ((vertices, 3), "f8"),
+        "frames/numbers": ((frames, 4), "i8"),
+        "frames/hash": ((frames, 32), "u1"),
     }
 
 
@@ -295,19 +298,52 @@ def test_a_cloth_of_any_options_goes_on_with_the_same_bits(options, path):
 
 
 @pytest.mark.parametrize("M", ["auto", "multigrid"])
-def test_what_solvers_keep_from_step_to_step_changes_no_bit_after_a_frame(M, path):
-    # The aggregates of multigrid are those of the first matrix, and auto looks at it.
-    cloth = hanging(30, M=M, young=6000.0)
-    cloth.run(7 * H, H, record=path, every=3)
-    assert cloth.info["preconditioner"] == "multigrid"
-    for frame, step in enumerate((0, 3, 6, 7)):
+def test_a_cloth_goes_on_with_what_solvers_keep_from_step_to_step(M, path):
+    # The aggregates of multigrid are those of the first matrix, and auto looks at it: here it
+    # takes another kind for the last step, which is shorter.
+    given = {"M": M, "young": 1e5, "rtol": 1e-12, "dtype": "float64"}
+    cloth, kinds = hanging(30, **given), []
+    cloth.run(3 * H, H)
+    cloth.run(
+        *(7.01 * H, H),
+        record=path,
+        every=2,
+        callback=lambda one: kinds.append(one.info["preconditioner"]),
+    )
+    assert kinds == ["multigrid"] * 7 + ["block_ssor" if M == "auto" else "multigrid"]
+    with h5py.File(path) as file:
+        assert len(file["solvers/h"]) == (2 if M == "auto" else 1)
+        assert len(file["solvers/positions"]) == len(file["solvers/h"]) * len(cloth.masses)
+        assert (file["frames/numbers"][:, 3] >= 0).all()
+
+    # The same bits as without a recording, and from every frame.
+    plain = hanging(30, **given)
+    plain.run(3 * H, H)
+    plain.run(7.01 * H, H)
+    assert state(plain) == state(cloth)
+    end = go_on(cloth, 3)
+    for frame, step in enumerate((0, 2, 4, 6, 8)):
         other = Cloth.load(path, frame)
-        for reached in range(step + 1, 8):
-            other.step(H)
-            if reached in (3, 6):
-                other._core.forget()  # as at a frame
-        assert state(other) == state(cloth), frame
-    assert go_on(other, 3) == go_on(cloth, 3)
+        go_on(other, 7 - step)
+        if step < 8:
+            other.step(7.01 * H - 7 * H)
+        assert go_on(other, 3) == end, frame
+
+
+def test_a_damaged_solver_is_told(path):
+    cloth = hanging(M="multigrid")
+    cloth.run(3 * H, H, record=path)
+    with h5py.File(path, "r+") as file:
+        assert file["frames/numbers"][:, 3].tolist() == [-1, 0, 0, 0]
+        file["frames/numbers"][2, 3] = -1
+        file["frames/numbers"][3, 3] = 9
+        file["solvers/positions"][0, 0] += 1
+    for frame, why in [(1, "the hash of its solver"), (2, "the hash of its"), (3, "/solvers/h")]:
+        with pytest.raises(ValueError, match=rf"{PATH}: frame {frame} .* is damaged: {why}"):
+            Cloth.load(path, frame)
+    assert go_on(Cloth.load(path, 0), 3) == state(cloth)
+    with Recording(path) as recording:
+        assert len(list(recording)) == 4
 
 
 def test_a_cloth_with_all_arrays_goes_on_with_the_same_bits(path):
@@ -585,7 +621,7 @@ def test_an_interruption_of_the_last_write_loses_no_frame(path, monkeypatch):
         assert len(list(recording)) == 6
 
 
-@pytest.mark.parametrize("at", range(12))
+@pytest.mark.parametrize("at", range(15))
 def test_an_interruption_between_two_tables_loses_no_frame(at, path, monkeypatch):
     monkeypatch.setattr(_growing, "_SHARE", 1e9)  # each frame is written at once
     write, calls = _growing.Table.write, []
@@ -644,7 +680,7 @@ def test_a_frame_counts_only_when_it_is_whole(path, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_growing.Table, "write", look)
     hanging().run(4 * H, H, record=path)
-    assert len(found) == 4 * 11
+    assert len(found) == 4 * 11 + 3  # and one solver
     for count, read, steps in found:
         assert count == read == len(steps)
         assert steps == list(range(count))
