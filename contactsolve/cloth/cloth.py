@@ -440,7 +440,8 @@ class Cloth:
         Returns
         -------
         Cloth
-            With the state of the frame. The report of its last step is lost.
+            With the state of the frame, for steps of the same lengths. The report of its last
+            step is lost.
 
         Raises
         ------
