@@ -16,10 +16,10 @@
 # %% [markdown]
 # # Cloth
 #
-# A triangle mesh with membrane and bending stiffness moves by implicit Euler steps. Each step solves
-# one symmetric system of 3 × 3 blocks by conjugate gradients (S5). This notebook lets a sheet hang,
-# takes the system of a step out of it, and solves that with every preconditioner. Every claim is
-# asserted beside it.
+# A triangle mesh with membrane and bending stiffness moves by implicit Euler steps. Each step
+# solves one symmetric system of 3 × 3 blocks by conjugate gradients (S5). This notebook lets a
+# sheet hang, takes the system of a step out of it, and solves that with every preconditioner. Every
+# claim is asserted beside it.
 
 # %%
 import matplotlib.pyplot as plt

@@ -9,6 +9,7 @@
 """
 
 from .cloth import Cloth, Energy
+from .recording import Frame, Recording
 from .sheet import sheet
 
-__all__ = ["Cloth", "Energy", "sheet"]
+__all__ = ["Cloth", "Energy", "Frame", "Recording", "sheet"]

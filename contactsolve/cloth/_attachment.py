@@ -19,7 +19,7 @@ class Attachment:
         self.motion: Callable[[float], Any] | None = None
         if isinstance(attach, tuple) and len(attach) == 2 and callable(attach[1]):
             attach, self.motion = attach
-        self.vertices = index_array("attach", [] if attach is None else attach)
+        self.vertices = index_array("attach", [] if attach is None else attach).copy()
         if self.vertices.ndim != 1:
             raise ValueError(f"attach has shape {self.vertices.shape}: (k,) is needed")
 

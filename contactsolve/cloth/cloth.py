@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,10 @@ from .._options import count
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
 from ._attachment import Attachment
+from ._layout import PathLike
 from ._mesh import points, read_mesh
+from ._restoring import restore
+from ._running import run
 
 __all__ = ["Cloth", "Energy"]
 
@@ -189,7 +193,8 @@ class Cloth:
         threads: int | None = None,
     ) -> None:
         # The mesh.
-        x, self.faces = read_mesh(vertices, faces)
+        x, triangles = read_mesh(vertices, faces)
+        self.faces = triangles.copy()
         shape = x if rest is None else points("rest", rest)
         if shape.shape != x.shape:
             raise ValueError(f"rest has {len(shape)} vertices: {len(x)} are needed")
@@ -199,9 +204,14 @@ class Cloth:
         _known("bending_model", bending_model, _MODELS)
         _known("dtype", dtype, _DTYPES)
         _known("M", M, ("auto", *sorted(_core.preconditioners())))
-        material = _numbers(
-            density=density, young=young, poisson=poisson, bending=bending, damping=damping
-        )
+        material = {
+            "density": density,
+            "young": young,
+            "poisson": poisson,
+            "bending": bending,
+            "damping": damping,
+        }
+        numbers = _numbers(**material)
         pull = finite_array("gravity", gravity)
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
@@ -212,22 +222,39 @@ class Cloth:
         labels = labels_of(partition, self._parts, *_graph(self.faces, len(x), partition))
 
         # The object of C, and its state.
+        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
         self._core = _core.Cloth(
             x,
             shape,
             self.faces,
-            np.concatenate([material, pull, _numbers(rtol=rtol)]),
+            np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
             bending_model == "quadratic",
             self._parts,
             labels,
             _DTYPES.index(dtype),
             M,
-            count("max_iterations", max_iterations, least=1, most=2**31 - 1),
+            most,
         )
         self._core.attach(self._attachment.vertices)
+
+        # What it was made of, for recordings.
+        self._vertices, self._rest = x.copy(), None if rest is None else shape.copy()
+        self._partition = None if labels is None else labels.copy()
+        self._options = {
+            **dict(zip(material, numbers.tolist(), strict=True)),
+            "bending_model": bending_model,
+            "gravity": pull.tolist(),
+            "parts": self._parts,
+            "dtype": dtype,
+            "rtol": float(rtol),
+            "max_iterations": most,
+            "M": M,
+            "threads": self._threads or None,
+        }
         self._told = self._core.describe()
+        constant = forces is not None and not callable(forces)
+        self._forces = self._vectors(forces).copy() if constant else forces
         self._warned = False
-        self._forces = forces if callable(forces) or forces is None else self._vectors(forces)
         if velocities is not None:
             self.velocities = velocities
 
@@ -336,7 +363,14 @@ class Cloth:
             self._warn()
 
     def run(
-        self, seconds: float, h: float, *, callback: Callable[[Cloth], object] | None = None
+        self,
+        seconds: float,
+        h: float,
+        *,
+        callback: Callable[[Cloth], object] | None = None,
+        record: PathLike | None = None,
+        every: int = 1,
+        overwrite: bool = False,
     ) -> None:
         """Make many steps.
 
@@ -347,20 +381,71 @@ class Cloth:
         h
             Length of a step [s]. The last one is shorter if `seconds` is no multiple of it.
         callback
-            Called with the cloth after each step. Raising `StopIteration` ends the run.
+            Called with the cloth after each step, before its frame. Raising `StopIteration` ends
+            the run.
+        record
+            A new VTKHDF file, ``"a.vtkhdf"`` say (needs h5py), with frames: `Cloth.load` goes on
+            from any of them, `Recording` reads them, and so do programs such as ParaView.
+        every
+            Steps between two frames; the states before the first step and after the last one are
+            frames, too.
+        overwrite
+            Whether `record` may replace a file.
 
         Raises
         ------
         KeyboardInterrupt
-            After Ctrl-C; the state is that of the end of a whole step.
+            After Ctrl-C; the state is that of the end of a whole step, and is the last frame.
+        OSError
+            The disk is full, say. The file has the frames before, and the cloth has gone on.
+
+        Notes
+        -----
+        A process that is killed leaves a file that `Recording` and `Cloth.load` can read. Frames
+        are in it at once, or if they come quickly, several at a time: at most ten times what it
+        takes to write them later.
         """
-        for length in _steps(seconds, h):
-            self.step(length)
-            if callback is not None:
-                try:
-                    callback(self)
-                except StopIteration:
-                    return
+        lengths = _steps(seconds, h)
+        run(self, lengths, callback, record, count("every", every, least=1), overwrite)
+
+    @classmethod
+    def load(
+        cls,
+        path: PathLike,
+        frame: int = -1,
+        *,
+        attach: Any = None,
+        forces: Any = None,
+        threads: int | None = None,
+    ) -> Cloth:
+        """Return the cloth of a frame of a recording, which goes on with the same bits.
+
+        Parameters
+        ----------
+        path
+            A file that `run` has written, or is writing.
+        frame
+            Its number; from the end if it is negative.
+        attach, forces
+            As for `Cloth`, in place of the recorded ones; None: those. A file cannot hold
+            functions: these must be given again.
+        threads
+            By default as recorded. They change no bit.
+
+        Returns
+        -------
+        Cloth
+            With the state of the frame, for steps of the same lengths. The report of its last
+            step is lost.
+
+        Raises
+        ------
+        ValueError
+            The file, or this frame of it, is damaged; or `attach` or `forces` is missing.
+        IndexError
+            There is no such frame.
+        """
+        return restore(cls, path, frame, threads, attach=attach, forces=forces)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -420,8 +505,8 @@ def _numbers(**given: Any) -> np.ndarray:
     return np.array([float(value) for value in given.values()])
 
 
-def _steps(seconds: Any, h: Any) -> Any:
-    """Yield lengths of steps that add up to `seconds`."""
+def _steps(seconds: Any, h: Any) -> Iterable[float]:
+    """Return lengths of steps that add up to `seconds`."""
     seconds, h = map(float, _numbers(seconds=seconds, h=h))
     if not 0 <= seconds < np.inf:
         raise ValueError(f"seconds is {seconds}: a number of at least 0 is needed")
@@ -431,10 +516,8 @@ def _steps(seconds: Any, h: Any) -> Any:
     if whole > _MOST_STEPS:
         raise ValueError(f"h is {h}: {seconds} s have more than 2^53 such steps")
     full = int(whole + 1e-9)
-    for _ in range(full):
-        yield h
-    if whole - full > 1e-9:
-        yield seconds - full * h
+    rest = [seconds - full * h] if whole - full > 1e-9 else []
+    return itertools.chain(itertools.repeat(h, full), rest)
 
 
 def _graph(faces: np.ndarray, vertices: int, partition: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..io._hdf5 import Hdf5Reader
 from ..io._json import from_json
-from ..io.saved import check_header, problem_of_image
+from ..io.saved import READERS, check_header, problem_of_image
 from ..problem import Problem
 from ._layout import (
     ARRAYS,
@@ -124,8 +124,9 @@ class Recording:
 
     def _open(self) -> None:
         reader = self._reader
-        if check_header(reader) != "recording":
-            raise reader.error("this file holds no recording: contactsolve.load_problem reads it")
+        kind = check_header(reader, "World.run")
+        if kind != "recording":
+            raise reader.error(f"this file holds no recording of a world: {READERS[kind]}")
         self._arrays = reader.fixed_texts(f"{WORLD}/arrays")
         self._recorded = [name for name in reader.fixed_texts(f"{WORLD}/record") if name]
         text = reader.fixed_text(f"{WORLD}/options")

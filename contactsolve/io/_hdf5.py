@@ -267,19 +267,23 @@ class Hdf5Reader:
         """
         return [_text(one) for one in self.values(self.dataset(name, "S", "texts of fixed length"))]
 
-    def mark(self, name: str) -> Any:
-        """Return a root attribute that is an integer or a text of fixed length; None otherwise."""
-        what = f"the attribute {name!r} of /"
+    def mark(self, name: str, group: str = "") -> Any:
+        """Return an attribute that is an integer or a text of fixed length; None otherwise.
+
+        It is one of the root, or of a group.
+        """
+        what = f"the attribute {name!r} of /{group}"
+        node = self._node(group) if group else self.file
         with self.reading(what):
-            if name not in self.file.attrs:
+            if node is None or name not in node.attrs:
                 return None
-            attribute = self.file.attrs.get_id(name)
+            attribute = node.attrs.get_id(name)
             shape, dtype = attribute.shape, attribute.dtype
         if shape != () or dtype.kind not in "Siu":
             return None
         self._refuse_impossible(what, shape, dtype)
         with self.reading(what):
-            value = self.file.attrs[name]
+            value = node.attrs[name]
         return _text(value) if dtype.kind == "S" else int(value)
 
     def attributes(self, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HEAD", "Unclosed", "is_unclosed", "length_of"]
+__all__ = ["HEAD", "Unclosed", "is_unclosed", "length_of", "mark_closed"]
 
 HEAD = 44  # bytes of the superblock before its checksum
 
@@ -42,6 +42,17 @@ def is_unclosed(path: Path) -> bool:
     with path.open("rb") as file:
         fields = _fields(file.read(_SUPERBLOCK.size))
     return fields is not None and fields[4] != 0
+
+
+def mark_closed(path: Path) -> None:
+    """Mark a file whose writer is gone as closed, so that all programs open it."""
+    if not is_unclosed(path):
+        return
+    with Unclosed(path) as view:
+        view.seek(0)
+        head = view.read(HEAD + 4)
+    with path.open("r+b") as file:
+        file.write(head)
 
 
 class Unclosed(io.RawIOBase):

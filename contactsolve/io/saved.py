@@ -22,6 +22,7 @@ from contactsolve.problem import Problem
 from contactsolve.result import Result
 
 __all__ = [
+    "READERS",
     "check_header",
     "is_saved",
     "load_problem",
@@ -36,6 +37,14 @@ __all__ = [
 PathLike = str | os.PathLike[str]
 
 VERSION = 1  # of the schema
+
+# What reads a file, by its kind.
+READERS = {
+    "problem": "contactsolve.load_problem reads it",
+    "result": "contactsolve.load_result reads it",
+    "recording": "contactsolve.dynamics.Recording and World.load read it",
+    "cloth": "contactsolve.cloth.Recording and Cloth.load read it",
+}
 
 
 def save_problem(path: PathLike, problem: Problem, *, overwrite: bool) -> None:
@@ -166,23 +175,20 @@ def write_header(file: Any, kind: str) -> None:
 
 def _kind(reader: Hdf5Reader) -> str:
     """Return the content of a file, ``"problem"`` or ``"result"``; refuse other formats."""
-    kind = check_header(reader)
-    if kind == "recording":
-        raise reader.error(
-            "this file holds a recording: contactsolve.dynamics.Recording and World.load read it"
-        )
+    kind = check_header(reader, "Problem.save or Result.save")
+    if kind in ("recording", "cloth"):
+        raise reader.error(f"this file holds a recording: {READERS[kind]}")
     return kind
 
 
-def check_header(reader: Hdf5Reader) -> str:
-    """Return the content of a file of this format; refuse others."""
+def check_header(reader: Hdf5Reader, writer: str) -> str:
+    """Return the content of a file of this format, which `writer` would write; refuse others."""
     if reader.mark("format") != FORMAT:
         fclib = any(name.startswith("fclib_") for name in reader.names())
         raise reader.error(
             "this is an FCLIB file: contactsolve.io.read_fclib reads it"
             if fclib
-            else "Problem.save or Result.save did not write this file: it has no attribute "
-            f"format = {FORMAT!r}"
+            else f"{writer} did not write this file: it has no attribute format = {FORMAT!r}"
         )
     version, kind = reader.mark("version"), reader.mark("kind")
     if not isinstance(version, int) or version < 1:
@@ -192,8 +198,7 @@ def check_header(reader: Hdf5Reader) -> str:
             f"the file has version {version} of the format, and this contactsolve ({__version__}) "
             f"reads versions up to {VERSION}: a newer release reads it"
         )
-    if kind not in ("problem", "result", "recording"):
-        raise reader.error(
-            f"the attribute 'kind' of / is {kind!r}: expected 'problem', 'result' or 'recording'"
-        )
+    if kind not in READERS:
+        known = ", ".join(map(repr, READERS))
+        raise reader.error(f"the attribute 'kind' of / is {kind!r}: expected one of {known}")
     return kind

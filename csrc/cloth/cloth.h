@@ -100,6 +100,8 @@ typedef struct cs_cloth {
     const cs_preconditioner_kind
         *kind; /* NULL: chosen for the first step, and when the length of steps changes */
     double chosen_for;
+    int64_t made;                              /* solvers so far */
+    double *origin_position, *origin_velocity; /* the state whose step made it */
     cs_arena solver;
     cs_preconditioner M;
     cs_block_cg *cg; /* NULL: not made */
@@ -136,6 +138,11 @@ cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const d
 /* The next step chooses its preconditioner anew, with all that is kept from step to step: what follows then depends on the
  * state alone. */
 void cs_cloth_forget(cs_cloth *cloth);
+
+/* Makes the solver as a step of length h from the state x, v (vertices, 3) would: what a solver keeps depends on the first
+ * matrix. The state of the cloth stays as it is. */
+cs_status cs_cloth_remake(cs_cloth *cloth, double h, const double *x, const double *v,
+                          const cs_cloth_call *call, cs_error *error);
 
 /* value (blocks of the graph, 3, 3) <- the matrix, both triangles. */
 void cs_cloth_values(const cs_cloth *cloth, double *value);

@@ -44,6 +44,16 @@ static cs_status make_both(cs_cloth *cloth, const cs_preconditioner_kind *kind,
                             o->precision == CS_CLOTH_F32, o->max_iterations, &cloth->solver, error);
 }
 
+/* Notes where the solver was made. */
+static void note_origin(cs_cloth *cloth)
+{
+    size_t size = sizeof *cloth->position * (size_t)(3 * cloth->mesh.vertices);
+    cloth->made++;
+    cloth->chosen_for = cloth->h;
+    memcpy(cloth->origin_position, cloth->position, size);
+    memcpy(cloth->origin_velocity, cloth->velocity, size);
+}
+
 /* Gets ready for the assembled system. A kind that was chosen is that for steps of this length. */
 static cs_status ready_solver(cs_cloth *cloth, const cs_cloth_call *call, cs_error *error)
 {
@@ -56,7 +66,42 @@ static cs_status ready_solver(cs_cloth *cloth, const cs_cloth_call *call, cs_err
         status = cs_preconditioner_choose(&cloth->system, cloth->options.rtol, 1, &kind, error);
     if (!status) status = make_both(cloth, kind, call, error);
     if (status) cs_cloth_forget(cloth);
-    cloth->chosen_for = cloth->h;
+    else note_origin(cloth);
+    return status;
+}
+
+/* The state becomes x, v. */
+static void set_state(cs_cloth *cloth, const double *x, const double *v)
+{
+    size_t size = sizeof *x * (size_t)(3 * cloth->mesh.vertices);
+    memcpy(cloth->position, x, size);
+    memcpy(cloth->velocity, v, size);
+}
+
+cs_status cs_cloth_remake(cs_cloth *cloth, double h, const double *x, const double *v,
+                          const cs_cloth_call *call, cs_error *error)
+{
+    /* Keep the state. */
+    cs_arena scratch = {0};
+    int64_t numbers = 3 * cloth->mesh.vertices;
+    double *position = cs_arena_take(&scratch, numbers, sizeof *position);
+    double *velocity = cs_arena_take(&scratch, numbers, sizeof *velocity);
+    cs_status status = cs_arena_status(&scratch, error, "the state");
+    if (status) goto out;
+    memcpy(position, cloth->position, sizeof *position * (size_t)numbers);
+    memcpy(velocity, cloth->velocity, sizeof *velocity * (size_t)numbers);
+
+    /* Begin a step from the other state. */
+    cs_cloth_forget(cloth);
+    set_state(cloth, x, v);
+    status = cs_cloth_begin(cloth, h, NULL, NULL, error);
+    if (!status) {
+        cs_cloth_assemble(cloth, call->threads);
+        status = ready_solver(cloth, call, error);
+    }
+    set_state(cloth, position, velocity);
+out:
+    cs_arena_clear(&scratch);
     return status;
 }
 

@@ -290,6 +290,56 @@ static PyObject *cloth_report(cloth_object *self, PyObject *unused)
                          (long long)c->steps, "steps_not_converged", (long long)c->missed);
 }
 
+/* solver() -> the number of the solver that is kept, of all that were made; 0: none */
+static PyObject *cloth_solver(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(self->cloth.cg ? (long long)self->cloth.made : 0);
+}
+
+/* solver_origin() -> (h, positions, velocities) of the step that made it */
+static PyObject *cloth_solver_origin(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    const cs_cloth *cloth = &self->cloth;
+    return Py_BuildValue("(dNN)", cloth->chosen_for, vectors_of(self, cloth->origin_position),
+                         vectors_of(self, cloth->origin_velocity));
+}
+
+/* remake_solver(h, positions, velocities, threads): as a step from there would make it. */
+static PyObject *cloth_remake_solver(cloth_object *self, PyObject *args)
+{
+    PyObject *positions, *velocities;
+    double h;
+    long long threads;
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "dOOL:remake_solver", &h, &positions, &velocities, &threads))
+        return NULL;
+    PyArrayObject *x = double_array(positions, "positions"), *v = NULL;
+    if (x && (v = double_array(velocities, "velocities")) && begin(self) == 0) {
+        const cs_cloth_call call = {.newton = 1, .threads = threads_for(self, threads)};
+        cs_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = cs_cloth_remake(&self->cloth, h, PyArray_DATA(x), PyArray_DATA(v), &call, &error);
+        Py_END_ALLOW_THREADS
+        if (status) raise_error(&error);
+        atomic_flag_clear(&self->busy);
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(v);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* set_counts(steps, steps_not_converged): those of a cloth that goes on. */
+static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
+{
+    long long steps, missed;
+    if (!PyArg_ParseTuple(args, "LL:set_counts", &steps, &missed)) return NULL;
+    self->cloth.steps = steps;
+    self->cloth.missed = missed;
+    return Py_NewRef(Py_None);
+}
+
 /* describe() -> a dict */
 static PyObject *cloth_describe(cloth_object *self, PyObject *unused)
 {
@@ -323,6 +373,15 @@ static PyMethodDef cloth_methods[] = {
      "step(h, target, force, newton, threads)\n--\n\nMakes a step."},
     {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,
      "report()\n--\n\nWhat the solves of the last step did, and numbers of steps, as a dict."},
+    {"solver", (PyCFunction)(void (*)(void))cloth_solver, METH_NOARGS,
+     "solver()\n--\n\nThe number of the solver that is kept, of all that were made; 0: none."},
+    {"solver_origin", (PyCFunction)(void (*)(void))cloth_solver_origin, METH_NOARGS,
+     "solver_origin()\n--\n\n(h, positions, velocities) of the step that made it."},
+    {"remake_solver", (PyCFunction)(void (*)(void))cloth_remake_solver, METH_VARARGS,
+     "remake_solver(h, positions, velocities, threads)\n--\n\nMakes the solver as a step from "
+     "there would."},
+    {"set_counts", (PyCFunction)(void (*)(void))cloth_set_counts, METH_VARARGS,
+     "set_counts(steps, steps_not_converged)\n--\n\nReplaces the numbers of steps."},
     {"describe", (PyCFunction)(void (*)(void))cloth_describe, METH_NOARGS,
      "describe()\n--\n\nThe mesh, the masses and the parts of the matrix, as a dict."},
     {NULL, NULL, 0, NULL},

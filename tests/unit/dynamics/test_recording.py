@@ -4,10 +4,6 @@ import errno
 import os
 import re
 import signal
-import subprocess
-import sys
-import textwrap
-import time
 import warnings
 import weakref
 
@@ -18,7 +14,9 @@ import pytest
 import contactsolve as cs
 from contactsolve import dynamics
 from contactsolve.dynamics import _recorder
+from contactsolve.io import _growing
 from interruption import alarm
+from recorded_runs import FULL_DISK, kill, start
 from repository import ROOT
 
 GROUND = dynamics.HalfSpace([0.0, 0.0, 1.0])
@@ -329,7 +327,7 @@ def test_other_files_are_refused(path, tmp_path):
 
 def test_the_documented_datasets_are_those_of_a_recording(path):
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
-    text = text[text.index("## A recording") : text.index("## Groups within")]
+    text = text[text.index("## A recording") : text.index("## A recording of a cloth")]
     pile().run(20, file=path, problems=10)
     found = set()
     with h5py.File(path) as file:
@@ -465,7 +463,7 @@ def test_an_interruption_within_a_row_keeps_rows_and_frames_together(path, monke
 
 
 def test_an_interruption_of_the_last_write_loses_no_frame(path, monkeypatch):
-    monkeypatch.setattr(_recorder, "_SHARE", 0)  # frames wait until the end
+    monkeypatch.setattr(_growing, "_SHARE", 0)  # frames wait until the end
     write, calls = _recorder.Recorder._write, []
 
     def interrupted(self):
@@ -522,33 +520,13 @@ RUN = """
     sys.path.insert(0, sys.argv[2])
     from unit.dynamics.test_recording import events, pile
     warnings.simplefilter("ignore")
-    pile().run({steps}, file=sys.argv[1], callback=events, problems=30{options})
+    pile().run(10**6, file=sys.argv[1], callback=events, problems=30)
 """
-
-
-def start(path, *, before="", steps=10**6, options=""):
-    """Start a process that records a run."""
-    code = textwrap.dedent(before) + textwrap.dedent(RUN.format(steps=steps, options=options))
-    tests = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(path), tests],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=path.parent,  # where no sources hide the installed package
-    )
 
 
 def killed(path, after=0.0):
     """Kill a process so many seconds after its file has some frames."""
-    process = start(path)
-    try:
-        while process.poll() is None and frames_of(path) < 5:
-            time.sleep(0.01)
-        time.sleep(after)
-    finally:
-        process.send_signal(signal.SIGKILL)
-    _, errors = process.communicate()
-    assert process.returncode == -signal.SIGKILL, errors
+    kill(start(path, RUN), lambda: frames_of(path), after)
 
 
 def frames_of(path):
@@ -597,12 +575,7 @@ def test_a_run_may_be_killed_at_any_moment(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no reservation of room on disks")
 def test_a_full_disk_is_told_and_the_file_stays_readable(path):
-    limit = """
-        import resource, signal
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
-    """
-    process = start(path, before=limit)
+    process = start(path, FULL_DISK, RUN)
     _, errors = process.communicate()
     assert process.returncode == 1, errors
     last = errors.strip().splitlines()[-1]

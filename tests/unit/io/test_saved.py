@@ -552,7 +552,7 @@ BROKEN = {
     "no version": (attribute("version", np.bytes_("1")), "'version' of / is '1': expected an"),
     "other kind": (
         attribute("kind", np.bytes_("picture")),
-        "'kind' of / is 'picture': expected 'problem', 'result' or 'recording'",
+        "'kind' of / is 'picture': expected one of 'problem', 'result', 'recording', 'cloth'",
     ),
     "no J": (without(f"{GROUP}/J"), f"the dataset /{GROUP}/J_first is missing"),
     "flat J": (put(f"{GROUP}/J", np.zeros(3)), r"/J has shape \(3,\): expected 4 dimensions"),
