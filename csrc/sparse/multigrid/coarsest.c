@@ -35,10 +35,10 @@ static void widen(cs_coarsest *c, const cs_block_rows *rows, int64_t e, int64_t 
     }
 }
 
-cs_status cs_coarsest_take(cs_coarsest *c, const cs_block_system *system, cs_arena *arena,
-                           cs_error *error)
+cs_status cs_coarsest_take(cs_coarsest *c, const cs_block_system *system, int single,
+                           cs_arena *arena, cs_error *error)
 {
-    *c = (cs_coarsest){.system = system};
+    *c = (cs_coarsest){.system = system, .single = single};
     int64_t rows = rows_of(c);
     c->first = cs_arena_take(arena, rows, sizeof *c->first);
     c->x = cs_arena_take(arena, rows, sizeof *c->x);
@@ -82,7 +82,7 @@ int64_t cs_coarsest_factor(cs_coarsest *c, cs_cancellation *cancellation)
 
 void cs_coarsest_solve(const cs_coarsest *c, const void *r, void *z)
 {
-    int single = c->system->single;
+    int single = c->single;
     for (int64_t i = 0; i < rows_of(c); i++) {
         int64_t at = CS_BLOCK_STRIDE * (i / CS_BLOCK_ROWS) + i % CS_BLOCK_ROWS;
         c->x[i] = single ? (double)((const float *)r)[at] : ((const double *)r)[at];

@@ -7,14 +7,16 @@
 
 typedef struct cs_coarsest {
     const cs_block_system *system;
+    int single;
     cs_panels panels;
     int64_t *first; /* (rows): the first column of each */
     double *x;      /* (rows) */
     double shift;   /* that was added to the diagonal, as a multiple of it */
 } cs_coarsest;
 
-cs_status cs_coarsest_take(cs_coarsest *coarsest, const cs_block_system *system, cs_arena *arena,
-                           cs_error *error);
+/* `system`: its values; `single`: vectors are float. */
+cs_status cs_coarsest_take(cs_coarsest *coarsest, const cs_block_system *system, int single,
+                           cs_arena *arena, cs_error *error);
 
 /* Returns -1, or a vertex at which the matrix is not positive definite. One that was rounded to float may have lost that: it
  * gets a shift. */

@@ -41,10 +41,11 @@ static void set_modes(cs_grid *grid, const double *position)
     }
 }
 
-cs_status cs_grid_begin(cs_grid *grid, const cs_block_system *system, const double *position,
-                        cs_arena *arena, cs_error *error)
+cs_status cs_grid_begin(cs_grid *grid, const cs_block_system *system, const cs_block_system *exact,
+                        const double *position, cs_arena *arena, cs_error *error)
 {
     *grid = (cs_grid){.system = system, .nodes = system->vertices, .group = 1};
+    grid->values = exact ? exact : system;
     grid->width = position ? 2 : 1;
     grid->mode = cs_arena_take(arena, CS_BLOCK_SIZE * grid->width * grid->nodes, sizeof(double));
     cs_status status =
@@ -91,6 +92,8 @@ cs_status cs_grid_take_rows(cs_grid *grid, cs_arena *arena, cs_error *error)
 {
     /* Count. */
     const cs_block_system *s = grid->system;
+    if (s->local.blocks + s->outer.blocks >= INT32_MAX / 2)
+        return cs_fail(error, CS_UNSUPPORTED, "A has too many blocks for levels in 32-bit numbers");
     cs_arena scratch = {0};
     cs_grid_rows rows = {.start = cs_arena_take(arena, s->vertices + 1, sizeof *rows.start)};
     int64_t *end = cs_arena_take(&scratch, s->vertices, sizeof *end), entries = 0;
@@ -135,6 +138,7 @@ cs_status cs_grid_take(cs_grid *grid, int is_smoothed, cs_arena *arena, cs_error
     grid->right = cs_arena_take(arena, numbers, number);
     if (is_smoothed) {
         cs_scaled_blocks_take(&grid->scaled, s, 1, arena);
+        grid->scaled.values = grid->values;
         grid->slack = cs_arena_take(arena, s->vertices, number);
         grid->shared_start = cs_arena_take(arena, s->parts + 1, sizeof *grid->shared_start);
         grid->shared = cs_arena_take(arena, s->vertices, sizeof *grid->shared);
@@ -163,7 +167,7 @@ static double coupling_of(const cs_grid *grid, int64_t part, int64_t i)
         int64_t j = s->outer_vertex[s->outer_first[part] + s->outer.column[e]];
         cs_block_load(grid->scaled.factor, s->single, i, own);
         cs_block_load(grid->scaled.factor, s->single, j, other);
-        cs_block_system_get(s, &s->outer, e, block);
+        cs_block_system_get(grid->values, &grid->values->outer, e, block);
         cs_block_scale(own, block, other, scaled);
         for (int k = 0; k < CS_BLOCK_SIZE; k++) square += scaled[k] * scaled[k];
         sum += sqrt(square);

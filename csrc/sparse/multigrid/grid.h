@@ -30,6 +30,9 @@ typedef struct cs_grid {
     /* The matrix of the level, `own` if it is not the finest. */
     const cs_block_system *system;
     cs_block_system own;
+    const cs_block_system
+        *values; /* the same in double precision, if that is known: products read it */
+    cs_block_system exact;
     cs_scaled_blocks scaled;
     void *slack;  /* (vertices) */
     double *mode; /* (nodes, 3 group, 3 width): the near-nullspace, row by row */
@@ -106,9 +109,9 @@ const cs_grid_kernels *cs_grid_kernels_here(void);
 
 /* ---- making a level; each takes memory in `arena` and may run out of it ---------------------------- */
 
-/* The finest level. */
-cs_status cs_grid_begin(cs_grid *grid, const cs_block_system *system, const double *position,
-                        cs_arena *arena, cs_error *error);
+/* The finest level. `exact`: NULL, or the same matrix in double precision. */
+cs_status cs_grid_begin(cs_grid *grid, const cs_block_system *system, const cs_block_system *exact,
+                        const double *position, cs_arena *arena, cs_error *error);
 
 /* All rows of the matrix. */
 cs_status cs_grid_take_rows(cs_grid *grid, cs_arena *arena, cs_error *error);

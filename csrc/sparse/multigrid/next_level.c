@@ -199,6 +199,22 @@ static cs_status take_rows(cs_block_rows *rows, int single, cs_arena *arena, cs_
     return cs_arena_status(arena, error, "%lld blocks", (long long)rows->blocks);
 }
 
+/* The same matrix in double precision, if it is not that already. */
+static cs_status take_exact(cs_grid *next, cs_arena *arena, cs_error *error)
+{
+    cs_block_system *exact = &next->exact;
+    next->values = next->own.single ? exact : &next->own;
+    *exact = (cs_block_system){0};
+    if (!next->own.single) return CS_OK;
+    *exact = next->own;
+    exact->single = 0;
+    cs_block_rows *rows[] = {&exact->local, &exact->outer};
+    for (int r = 0; r < 2; r++)
+        rows[r]->value =
+            cs_arena_take(arena, CS_BLOCK_SIZE * rows[r]->blocks + CS_BLOCK_STRIDE, sizeof(double));
+    return cs_arena_status(arena, error, "%lld blocks", (long long)exact->local.blocks);
+}
+
 /* The columns of row i, those of A_ext as aggregates and vertices of the whole level. */
 static void fill_row(layout *l, int64_t i)
 {
@@ -389,6 +405,7 @@ cs_status cs_grid_lay_out_next(cs_grid *grid, cs_grid *next, cs_arena *arena, cs
     cs_arena scratch = {0};
     layout l = {.grid = grid, .next = &next->own};
     cs_status status = lay_out(&l, arena, &scratch, error);
+    if (!status) status = take_exact(next, arena, error);
     if (!status) {
         grid->products = count_products(&l);
         next->system = &next->own;

@@ -138,14 +138,20 @@ static void scale_part(void *context, int64_t part, int thread)
 }
 
 /* Block (s, t) of a pair, from its columns of four numbers. */
-static void put_block(const computing *c, void *value, int64_t block, const double *pair, int64_t s,
-                      int64_t t)
+static void put_block(const computing *c, int is_outer, int64_t block, const double *pair,
+                      int64_t s, int64_t t)
 {
     int64_t width = c->grid->width;
+    const cs_grid *next = c->next;
+    void *value = is_outer ? next->own.outer.value : next->own.local.value;
+    void *exact = is_outer ? next->exact.outer.value : next->exact.local.value;
     for (int64_t m = 0; m < CS_BLOCK_ROWS; m++)
-        for (int64_t k = 0; k < CS_BLOCK_ROWS; k++)
-            put_at(value, c->next->own.single, CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * m + k,
-                   pair[CS_BLOCK_STRIDE * (width * (CS_BLOCK_ROWS * s + k) + t) + m]);
+        for (int64_t k = 0; k < CS_BLOCK_ROWS; k++) {
+            int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * m + k;
+            double number = pair[CS_BLOCK_STRIDE * (width * (CS_BLOCK_ROWS * s + k) + t) + m];
+            put_at(value, next->own.single, at, number);
+            if (exact) ((double *)exact)[at] = number;
+        }
 }
 
 /* A mode that the aggregate does not have is an unknown of its own, which remains zero. */
@@ -169,14 +175,13 @@ static void put_rows(const computing *c, int64_t a, int64_t part)
         double *own = g->pairs + size * g->pair_start[a];
         while (g->pair_column[(own - g->pairs) / size] != a) own += size;
         if (s == 0) revive(g, a, own);
-        for (int64_t t = s; t < width; t++) put_block(c, next->local.value, local++, own, s, t);
+        for (int64_t t = s; t < width; t++) put_block(c, 0, local++, own, s, t);
         for (int64_t n = g->pair_start[a]; n < g->pair_start[a + 1]; n++) {
             int64_t b = g->pair_column[n];
             if (b == a) continue;
             int is_outer = b < from || b >= to;
             for (int64_t t = 0; t < width; t++)
-                put_block(c, is_outer ? next->outer.value : next->local.value,
-                          is_outer ? outer++ : local++, g->pairs + size * n, s, t);
+                put_block(c, is_outer, is_outer ? outer++ : local++, g->pairs + size * n, s, t);
         }
     }
 }

@@ -145,6 +145,9 @@ static cs_status make(cs_preconditioner *p, cs_error *error)
 {
     /* The order and the pattern. */
     const cs_block_system *s = p->system;
+    if (s->local.blocks + s->outer.blocks >= INT32_MAX)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "A has too many blocks for a factor in 32-bit numbers");
     cholesky taken = {0}, *own = cs_arena_take(&p->arena, 1, sizeof *own);
     cs_status status = take(&taken, s, &p->arena, error);
     if (!status) status = cs_block_dissection(s, taken.order, error);
@@ -233,7 +236,7 @@ static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *canc
 {
     (void)threads;
     cholesky *own = p->state;
-    const cs_block_system *s = p->system;
+    const cs_block_system *s = p->options.exact ? p->options.exact : p->system;
     double row_work = p->set_up / (double)(s->vertices + 1);
     memset(own->work, 0,
            sizeof *own->work * (size_t)(CS_BLOCK_ROWS * CS_BLOCK_STRIDE * s->vertices));

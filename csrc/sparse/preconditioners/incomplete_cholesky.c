@@ -39,6 +39,7 @@ static cs_status make(cs_preconditioner *p, cs_error *error)
     const cs_block_system *s = p->system;
     incomplete *own = cs_arena_take(&p->arena, 1, sizeof *own), taken = {0};
     cs_scaled_blocks_take(&taken.scaled, s, 0, &p->arena);
+    if (p->options.exact) taken.scaled.values = p->options.exact;
     taken.row = cs_arena_take_unset(&p->arena, CS_BLOCK_SIZE * s->local.blocks, sizeof(double));
     taken.factor = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof(double));
     cs_status status = cs_arena_status(&p->arena, error, "%lld blocks of an incomplete factor",
@@ -64,7 +65,7 @@ typedef struct factoring {
 /* The rows of A of one part, with the shift. */
 static void copy_rows(const factoring *c, int64_t part)
 {
-    const cs_block_system *s = c->own->scaled.system;
+    const cs_block_system *s = c->own->scaled.values;
     for (int64_t i = s->first[part]; i < s->first[part + 1]; i++) {
         double *diagonal = c->own->row + CS_BLOCK_SIZE * s->local.start[i];
         for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++)

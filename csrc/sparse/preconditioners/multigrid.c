@@ -41,7 +41,8 @@ static cs_status make(cs_preconditioner *p, cs_error *error)
     if (status) return status;
     p->state = own;
     p->phase = own->phase;
-    return cs_grid_begin(&own->grid[0], p->system, p->options.position, &p->arena, error);
+    return cs_grid_begin(&own->grid[0], p->system, p->options.exact, p->options.position, &p->arena,
+                         error);
 }
 
 /* ---- values of all levels ----------------------------------------------------------------------------------- */
@@ -79,7 +80,9 @@ static cs_status lay_out(cs_preconditioner *p, int64_t level, int *has_next, cs_
     status = cs_grid_take(grid, *has_next, &p->arena, error);
     if (!*has_next) {
         own->levels = level + 1;
-        return status ? status : cs_coarsest_take(&own->coarsest, grid->system, &p->arena, error);
+        return status ? status
+                      : cs_coarsest_take(&own->coarsest, grid->values, grid->system->single,
+                                         &p->arena, error);
     }
     if (!status) status = cs_grid_lay_out(grid, &p->arena, error);
     if (!status) status = cs_grid_lay_out_next(grid, grid + 1, &p->arena, error);
