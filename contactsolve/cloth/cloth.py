@@ -201,13 +201,9 @@ class Cloth:
         self._attachment = Attachment(attach)
 
         # Options.
-        if bending_model not in _MODELS:
-            known = " and ".join(map(repr, _MODELS))
-            raise ValueError(f"bending_model is {bending_model!r}: {known} are known")
-        if dtype not in _DTYPES:
-            raise ValueError(f"dtype: {dtype!r} is unknown; known: {', '.join(_DTYPES)}")
-        if M not in (known_kinds := ["auto", *sorted(_core.preconditioners())]):
-            raise ValueError(f"M: {M!r} is unknown; known: {', '.join(known_kinds)}")
+        _known("bending_model", bending_model, _MODELS)
+        _known("dtype", dtype, _DTYPES)
+        _known("M", M, ("auto", *sorted(_core.preconditioners())))
         material = {
             "density": density,
             "young": young,
@@ -220,20 +216,20 @@ class Cloth:
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
         self.newton = count("newton", newton, least=1, most=1000)
-        self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
         self.dtype = dtype
+        self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
         most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
-        parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
+        self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
+        labels = labels_of(partition, self._parts, *_graph(self.faces, len(x), partition))
 
         # The object of C, and its state.
-        labels = labels_of(partition, parts, *_graph(self.faces, len(x), partition))
         self._core = _core.Cloth(
             x,
             shape,
             self.faces,
             np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
             bending_model == "quadratic",
-            parts,
+            self._parts,
             labels,
             _DTYPES.index(dtype),
             M,
@@ -248,7 +244,7 @@ class Cloth:
             **dict(zip(material, numbers.tolist(), strict=True)),
             "bending_model": bending_model,
             "gravity": pull.tolist(),
-            "parts": parts,
+            "parts": self._parts,
             "dtype": dtype,
             "rtol": float(rtol),
             "max_iterations": most,
@@ -256,7 +252,6 @@ class Cloth:
             "threads": self._threads or None,
         }
         self._told = self._core.describe()
-        self._parts = parts
         constant = forces is not None and not callable(forces)
         self._forces = self._vectors(forces).copy() if constant else forces
         self._warned = False
@@ -494,6 +489,12 @@ class Cloth:
             np.arange(self._parts), np.diff(self._told["first"])
         )
         return labels
+
+
+def _known(name: str, value: Any, words: tuple[str, ...]) -> None:
+    """Refuse what is none of the words."""
+    if value not in words:
+        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(words)}")
 
 
 def _numbers(**given: Any) -> np.ndarray:

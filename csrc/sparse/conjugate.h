@@ -53,7 +53,7 @@ typedef struct cs_cg_result {
 typedef struct cs_block_cg cs_block_cg;
 
 /* Takes all memory of solves with at most `max_iterations`, in `arena`. `single`: vectors of the iteration are float. M has
- * the system `iterated`, or one of the same pattern and parts. */
+ * been updated once; its system is `iterated`, or one of the same pattern and parts. */
 cs_status cs_block_cg_make(cs_block_cg **cg, const cs_block_system *A,
                            const cs_block_system *iterated, cs_preconditioner *M, int single,
                            int64_t max_iterations, cs_arena *arena, cs_error *error);

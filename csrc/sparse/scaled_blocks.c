@@ -67,26 +67,6 @@ int cs_block_invert_factor(const double *d, double omega, double *inverse)
     return 0;
 }
 
-void cs_block_store(void *to, int single, int64_t block, const double *from)
-{
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * k + row;
-            if (single) ((float *)to)[at] = (float)from[CS_BLOCK_ROWS * row + k];
-            else ((double *)to)[at] = from[CS_BLOCK_ROWS * row + k];
-        }
-}
-
-void cs_block_load(const void *from, int single, int64_t block, double *to)
-{
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * k + row;
-            to[CS_BLOCK_ROWS * row + k] =
-                single ? (double)((const float *)from)[at] : ((const double *)from)[at];
-        }
-}
-
 /* to <- half right^T; right is lower triangular. */
 static void multiply_turned(const double *half, const double *right, double *to)
 {
@@ -97,19 +77,6 @@ static void multiply_turned(const double *half, const double *right, double *to)
                 to[CS_BLOCK_ROWS * i + j] +=
                     half[CS_BLOCK_ROWS * i + k] * right[CS_BLOCK_ROWS * j + k];
         }
-}
-
-void cs_block_scale(const double *left, const double *block, const double *right, double *to)
-{
-    double half[CS_BLOCK_SIZE];
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            half[CS_BLOCK_ROWS * i + j] = 0;
-            for (int k = 0; k <= i; k++)
-                half[CS_BLOCK_ROWS * i + j] +=
-                    left[CS_BLOCK_ROWS * i + k] * block[CS_BLOCK_ROWS * k + j];
-        }
-    multiply_turned(half, right, to);
 }
 
 void cs_note_least(_Atomic(long long) *least, long long i)
@@ -159,10 +126,11 @@ static void scale_and_store(const cs_scaled_blocks *a, const cs_block_rows *rows
 {
     double block[CS_BLOCK_SIZE], other[CS_BLOCK_SIZE];
     int single = a->system->single;
-    cs_block_system_get(a->values, rows, e, block);
+    cs_block_load(rows->value, a->values->single, e, block);
     cs_block_load(a->factor, single, j, other);
     cs_block_scale(own, block, other, lost);
     cs_block_store(stored, single, at, lost);
+    if (!a->rest) return;
     for (int n = 0; n < CS_BLOCK_SIZE; n++) lost[n] -= single ? (double)(float)lost[n] : lost[n];
 }
 

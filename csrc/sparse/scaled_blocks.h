@@ -26,11 +26,49 @@ double cs_scaled_blocks_work(const cs_scaled_blocks *a);
 int cs_block_invert_factor(const double *d, double omega, double *inverse);
 
 /* to <- left block right^T, where left and right are lower triangular. */
-void cs_block_scale(const double *left, const double *block, const double *right, double *to);
+static inline void cs_block_scale(const double *left, const double *block, const double *right,
+                                  double *to)
+{
+    double half[CS_BLOCK_SIZE];
+    for (int i = 0; i < CS_BLOCK_ROWS; i++)
+        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
+            double sum = 0;
+            for (int k = 0; k <= i; k++)
+                sum += left[CS_BLOCK_ROWS * i + k] * block[CS_BLOCK_ROWS * k + j];
+            half[CS_BLOCK_ROWS * i + j] = sum;
+        }
+    for (int i = 0; i < CS_BLOCK_ROWS; i++)
+        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
+            double sum = 0;
+            for (int k = 0; k <= j; k++)
+                sum += half[CS_BLOCK_ROWS * i + k] * right[CS_BLOCK_ROWS * j + k];
+            to[CS_BLOCK_ROWS * i + j] = sum;
+        }
+}
 
 /* Stores a block, given row by row, as number `block` of float or double ones, column by column; and the other way. */
-void cs_block_store(void *to, int single, int64_t block, const double *from);
-void cs_block_load(const void *from, int single, int64_t block, double *to);
+static inline void cs_block_store(void *to, int single, int64_t block, const double *from)
+{
+    float *few = (float *)to + CS_BLOCK_SIZE * block;
+    double *many = (double *)to + CS_BLOCK_SIZE * block;
+    for (int row = 0; row < CS_BLOCK_ROWS; row++)
+        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
+            double number = from[CS_BLOCK_ROWS * row + k];
+            if (single) few[CS_BLOCK_ROWS * k + row] = (float)number;
+            else many[CS_BLOCK_ROWS * k + row] = number;
+        }
+}
+
+static inline void cs_block_load(const void *from, int single, int64_t block, double *to)
+{
+    const float *few = (const float *)from + CS_BLOCK_SIZE * block;
+    const double *many = (const double *)from + CS_BLOCK_SIZE * block;
+    for (int row = 0; row < CS_BLOCK_ROWS; row++)
+        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
+            int at = CS_BLOCK_ROWS * k + row;
+            to[CS_BLOCK_ROWS * row + k] = single ? (double)few[at] : many[at];
+        }
+}
 
 /* *least <- i if that is less, while other threads do the same. */
 void cs_note_least(_Atomic(long long) *least, long long i);

@@ -115,6 +115,18 @@ cs_status cs_grid_take_rows(cs_grid *grid, cs_arena *arena, cs_error *error)
 
 /* ---- the smoother ---------------------------------------------------------------------------------------- */
 
+/* Lists the vertices that are coupled with other parts. */
+static void list_shared(cs_grid *grid)
+{
+    const cs_block_system *s = grid->system;
+    int64_t count = 0;
+    for (int64_t p = 0; p < s->parts; p++) {
+        for (int64_t i = s->first[p]; i < s->first[p + 1]; i++)
+            if (s->outer.start[i] < s->outer.start[i + 1]) grid->shared[count++] = (int32_t)i;
+        grid->shared_start[p + 1] = count;
+    }
+}
+
 cs_status cs_grid_take(cs_grid *grid, int is_smoothed, cs_arena *arena, cs_error *error)
 {
     const cs_block_system *s = grid->system;
@@ -124,11 +136,16 @@ cs_status cs_grid_take(cs_grid *grid, int is_smoothed, cs_arena *arena, cs_error
     if (is_smoothed) {
         cs_scaled_blocks_take(&grid->scaled, s, 1, arena);
         grid->slack = cs_arena_take(arena, s->vertices, number);
+        grid->shared_start = cs_arena_take(arena, s->parts + 1, sizeof *grid->shared_start);
+        grid->shared = cs_arena_take(arena, s->vertices, sizeof *grid->shared);
         grid->x = cs_arena_take(arena, numbers, number);
         grid->w = cs_arena_take(arena, numbers, number);
         grid->beside = cs_arena_take(arena, CS_BLOCK_STRIDE * s->outer_first[s->parts], number);
     }
-    return cs_arena_status(arena, error, "a level of %lld vertices", (long long)s->vertices);
+    cs_status status =
+        cs_arena_status(arena, error, "a level of %lld vertices", (long long)s->vertices);
+    if (!status && is_smoothed) list_shared(grid);
+    return status;
 }
 
 /* Couplings with other parts are bounded if their norms in a row sum up to this. */

@@ -35,17 +35,19 @@ typedef struct cs_grid {
     double *mode; /* (nodes, 3 group, 3 width): the near-nullspace, row by row */
     int64_t nodes, group, width;
     cs_grid_rows rows;
+    int64_t *shared_start; /* (parts + 1) */
+    int32_t *shared;       /* vertices that are coupled with other parts */
 
     /* The prolongator: blocks start[i] ... start[i + 1] - 1 of vertex i, each `width` blocks column by column. */
     int64_t aggregates;
     int32_t *aggregate;    /* (nodes) */
     int32_t *root;         /* (nodes at most): the first node of each aggregate; they ascend */
     unsigned char *dead;   /* (aggregates): a bit for each mode that the aggregate does not have */
-    double *tentative;     /* (vertices): blocks of T */
+    double *tentative;     /* (vertices): blocks of T, three rows of 4 width numbers */
     int64_t *start;        /* (vertices + 1) */
     int32_t *target;       /* aggregates, ascending in each row */
     int32_t *slot;         /* their numbers among those of the part */
-    void *value;           /* P, then C^T P */
+    void *value;           /* C^T P */
     int64_t *slot_first;   /* (parts + 1) */
     int64_t *gather_start; /* (aggregates + 1): the slots of each aggregate in all parts */
     int32_t *gather;
@@ -57,6 +59,11 @@ typedef struct cs_grid {
     int64_t *pair_start; /* (aggregates + 1) */
     int32_t *pair_column;
     int64_t widest; /* aggregates that a row of A P has at most */
+
+    /* What levels use one after another, while their values are computed. */
+    double *wide;  /* (blocks of P): three rows of 4 width numbers each */
+    double *pairs; /* (pairs): sums of products, 3 width rows each */
+    int64_t wide_room, pairs_room;
 
     /* Vectors of an application: 4 numbers a vertex, and a slot. */
     void *right, *x, *w, *partial;
@@ -77,10 +84,11 @@ typedef struct cs_grid_kernels {
     const char *name;
     /* right of the next level's part `to` <- the sums of all parts of this level. */
     void (*collect[2])(const cs_grid *grid, const cs_grid *next, int64_t to);
-    /* partial <- P^T (r - A x), of x <- (L + D)^-1 r. */
-    void (*restricts[2])(const cs_grid *grid, int64_t part);
-    /* x <- x + P e;  w <- x - U^T P e, with the x from before. */
-    void (*prolong[2])(const cs_grid *grid, const void *e, int64_t part);
+    /* partial <- P^T (r - A x), of x <- (L + D)^-1 r: first of the rows that are not shared. */
+    void (*restricts[2])(const cs_grid *grid, int64_t part, int shared);
+    /* w <- x;  then, of all rows: x <- x + P e;  w <- w - U^T P e. */
+    void (*copy[2])(const cs_grid *grid, int64_t part);
+    void (*prolong[2])(const cs_grid *grid, const void *e, int64_t part, int shared);
     /* z <- C^-T (I + U)^-1 (w + slack x - E x) */
     void (*backward[2])(const cs_grid *grid, int64_t part, void *z);
 
@@ -90,7 +98,7 @@ typedef struct cs_grid_kernels {
     /* Sums of the pairs of one part of the next level. */
     void (*multiply[2])(const cs_grid *grid, const cs_block_system *next, int64_t part,
                         cs_grid_scratch *scratch);
-    /* P <- C^T P */
+    /* value <- C^T P */
     void (*scale[2])(const cs_grid *grid, int64_t part);
 } cs_grid_kernels;
 
@@ -116,6 +124,9 @@ cs_status cs_grid_lay_out(cs_grid *grid, cs_arena *arena, cs_error *error);
 
 /* The next level's matrix, without values, and how it is computed. */
 cs_status cs_grid_lay_out_next(cs_grid *grid, cs_grid *next, cs_arena *arena, cs_error *error);
+
+/* Memory for values while they are computed; that of a finer level if it suffices. */
+cs_status cs_grid_take_room(cs_grid *grid, const cs_grid *finer, cs_arena *arena, cs_error *error);
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 

@@ -27,6 +27,7 @@ const cs_grid_kernels CS_BUILD(cs_grid_kernels) = {
     .name = CS_TEXT(CS_KERNEL_BUILD),
     .collect = BOTH(collect_part),
     .restricts = BOTH(restrict_part),
+    .copy = BOTH(copy_part),
     .prolong = BOTH(prolong_part),
     .backward = BOTH(backward_part),
     .smooth = STORED(smooth_part),

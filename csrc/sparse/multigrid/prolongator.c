@@ -114,6 +114,20 @@ static cs_status find_slots(cs_grid *grid, int32_t *place, int64_t *end, int32_t
     return status;
 }
 
+cs_status cs_grid_take_room(cs_grid *grid, const cs_grid *finer, cs_arena *arena, cs_error *error)
+{
+    int64_t block = CS_BLOCK_ROWS * CS_BLOCK_STRIDE * grid->width;
+    int64_t wide = block * grid->start[grid->system->vertices];
+    int64_t pairs = block * grid->width * grid->pair_start[grid->aggregates];
+    int has_wide = finer && finer->wide_room >= wide,
+        has_pairs = finer && finer->pairs_room >= pairs;
+    grid->wide = has_wide ? finer->wide : cs_arena_take_unset(arena, wide, sizeof(double));
+    grid->pairs = has_pairs ? finer->pairs : cs_arena_take_unset(arena, pairs, sizeof(double));
+    grid->wide_room = has_wide ? finer->wide_room : wide;
+    grid->pairs_room = has_pairs ? finer->pairs_room : pairs;
+    return cs_arena_status(arena, error, "room for %lld products", (long long)(wide + pairs));
+}
+
 cs_status cs_grid_lay_out(cs_grid *grid, cs_arena *arena, cs_error *error)
 {
     cs_arena scratch = {0};

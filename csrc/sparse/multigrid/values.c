@@ -9,7 +9,7 @@
 #define DAMPING (4.0 / 3)
 
 /* Steps of the power iteration that estimates that eigenvalue, from below. */
-enum { POWER_STEPS = 8 };
+enum { POWER_STEPS = 4 };
 
 /* What threads share. */
 typedef struct computing {
@@ -145,7 +145,7 @@ static void put_block(const computing *c, void *value, int64_t block, const doub
     for (int64_t m = 0; m < CS_BLOCK_ROWS; m++)
         for (int64_t k = 0; k < CS_BLOCK_ROWS; k++)
             put_at(value, c->next->own.single, CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * m + k,
-                   pair[CS_BLOCK_STRIDE * (width * (CS_BLOCK_ROWS * t + m) + s) + k]);
+                   pair[CS_BLOCK_STRIDE * (width * (CS_BLOCK_ROWS * s + k) + t) + m]);
 }
 
 /* A mode that the aggregate does not have is an unknown of its own, which remains zero. */
@@ -166,8 +166,8 @@ static void put_rows(const computing *c, int64_t a, int64_t part)
     for (int64_t s = 0; s < width; s++) {
         int64_t local = next->local.start[width * a + s], outer = next->outer.start[width * a + s];
         /* The diagonal block is stored first. */
-        double *own = c->scratch->pairs + size * g->pair_start[a];
-        while (g->pair_column[(own - c->scratch->pairs) / size] != a) own += size;
+        double *own = g->pairs + size * g->pair_start[a];
+        while (g->pair_column[(own - g->pairs) / size] != a) own += size;
         if (s == 0) revive(g, a, own);
         for (int64_t t = s; t < width; t++) put_block(c, next->local.value, local++, own, s, t);
         for (int64_t n = g->pair_start[a]; n < g->pair_start[a + 1]; n++) {
@@ -176,7 +176,7 @@ static void put_rows(const computing *c, int64_t a, int64_t part)
             int is_outer = b < from || b >= to;
             for (int64_t t = 0; t < width; t++)
                 put_block(c, is_outer ? next->outer.value : next->local.value,
-                          is_outer ? outer++ : local++, c->scratch->pairs + size * n, s, t);
+                          is_outer ? outer++ : local++, g->pairs + size * n, s, t);
         }
     }
 }
@@ -197,20 +197,17 @@ static cs_status take_scratch(computing *c, int threads, cs_arena *arena, cs_err
 {
     const cs_grid *g = c->grid;
     int64_t columns = CS_BLOCK_STRIDE * CS_BLOCK_ROWS * g->width;
-    int64_t pairs = g->pair_start[g->aggregates];
     c->energy = cs_arena_take(arena, g->system->parts, sizeof *c->energy);
     c->norm = cs_arena_take(arena, g->system->parts, sizeof *c->norm);
     c->scratch = cs_arena_take(arena, threads, sizeof *c->scratch);
-    double *all = cs_arena_take_unset(arena, pairs * columns * g->width, sizeof *all);
     for (int t = 0; t < threads && c->scratch; t++) {
         cs_grid_scratch *own = c->scratch + t;
         own->place = cs_arena_take(arena, g->aggregates, sizeof *own->place);
         own->list = cs_arena_take(arena, g->widest, sizeof *own->list);
         own->sum = cs_arena_take(arena, g->widest * columns, sizeof *own->sum);
-        own->pairs = all;
         for (int64_t a = 0; own->place && a < g->aggregates; a++) own->place[a] = -1;
     }
-    return cs_arena_status(arena, error, "%lld pairs of aggregates", (long long)pairs);
+    return cs_arena_status(arena, error, "products of %lld aggregates", (long long)g->aggregates);
 }
 
 cs_status cs_grid_multiply(cs_grid *grid, cs_grid *next, const double *weight, int threads,

@@ -4,6 +4,9 @@
  *     level 1                before, down          up, after
  *     level 2                            solve
  *
+ * `before` and `after` hold all that needs no other part, so that a part is read from a near cache the second time; `down`
+ * and `up` are about the vertices that are coupled with other parts.
+ *
  * The first update makes the levels, whose aggregates depend on the values; later ones keep them and all patterns. */
 #include "core/error.h"
 #include "sparse/multigrid/coarsest.h"
@@ -80,6 +83,7 @@ static cs_status lay_out(cs_preconditioner *p, int64_t level, int *has_next, cs_
     }
     if (!status) status = cs_grid_lay_out(grid, &p->arena, error);
     if (!status) status = cs_grid_lay_out_next(grid, grid + 1, &p->arena, error);
+    if (!status) status = cs_grid_take_room(grid, level ? grid - 1 : NULL, &p->arena, error);
     return status;
 }
 
@@ -179,11 +183,11 @@ static void list_phases(cs_preconditioner *p)
     p->phases = 0;
     for (int64_t l = 0; l < last; l++) {
         add_phase(p, BEFORE, l);
-        add_phase(p, DOWN, l);
+        if (own->grid[l].system->outer.blocks) add_phase(p, DOWN, l);
     }
     add_phase(p, SOLVE, last);
     for (int64_t l = last; l-- > 0;) {
-        add_phase(p, UP, l);
+        if (own->grid[l].system->outer.blocks) add_phase(p, UP, l);
         add_phase(p, AFTER, l);
     }
 }
@@ -239,11 +243,16 @@ static void run(const cs_preconditioner *p, int64_t phase, int64_t part)
         if (!is_finest) kernels->collect[single](grid - 1, grid, part);
         cs_block_kernels_here()->reduce[cs_block_form(grid->system, single)](
             &grid->scaled, part, is_finest ? p->r : grid->right, grid->x);
+        kernels->copy[single](grid, part);
+        kernels->restricts[single](grid, part, 0);
         return;
-    case DOWN: kernels->restricts[single](grid, part); return;
+    case DOWN: kernels->restricts[single](grid, part, 1); return;
     case SOLVE: solve(p); return;
-    case UP: kernels->prolong[single](grid, (grid + 1)->right, part); return;
-    case AFTER: kernels->backward[single](grid, part, is_finest ? p->z : grid->right); return;
+    case UP: kernels->prolong[single](grid, (grid + 1)->right, part, 1); return;
+    case AFTER:
+        kernels->prolong[single](grid, (grid + 1)->right, part, 0);
+        kernels->backward[single](grid, part, is_finest ? p->z : grid->right);
+        return;
     }
 }
 

@@ -144,7 +144,7 @@ WRONG = {
     "poisson nan": ({"poisson": np.nan}, "poisson is nan"),
     "bending": ({"bending": -1e-3}, "bending is -0.001: a number of at least 0"),
     "damping": ({"damping": np.inf}, "damping is inf"),
-    "model": ({"bending_model": "plate"}, "bending_model is 'plate': 'hinge' and 'quadratic'"),
+    "model": ({"bending_model": "plate"}, "bending_model: 'plate' is unknown; known: hinge, quad"),
     "curved": (
         {
             "bending": 1.0,

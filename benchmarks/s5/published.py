@@ -1,0 +1,29 @@
+"""What S5 says of its conjugate gradients: the numbers of its text and of its Table A.1.
+
+S5 is *Parallel techniques for physically based simulation on multi-core processor architectures*.
+The bars and curves of its figures 3 and 4 carry no numbers: of those only what the text says can
+stand beside ours. Section numbers are its own.
+"""
+
+# Section 4.4: the benchmark. Neither the material nor the lengths of time steps are given.
+VERTICES = 91_200
+STRETCH = 1.05
+SECONDS = 1 / 30
+PARTITIONS = THREADS = 4
+
+# Section 4.1: a solve ends when the residual has decreased by such factors.
+TOLERANCES = (1e-6, 1e-8)
+
+# Section 4.4: "roughly 1300 preconditioner applications and spmv-operations", as they are in a
+# solve whose every iteration has one of each.
+APPLICATIONS = 1300
+
+# Section 4.4: speed-ups of single precision on four cores, the least and the most of three systems.
+SPEEDUPS = {"pc": (2.0, 3.7), "spmv": (3.4, 3.7)}
+
+# Table A.1: system, architecture, cores, second-level cache, memory.
+SYSTEMS = (
+    (1, "AMD Opteron", "2×2 at 2.00 GHz", "4×1 MB", "2 GB"),
+    (2, "Intel Xeon", "2×2 at 2.33 GHz", "2×4 MB", "4 GB"),
+    (3, "Intel Core2", "1×4 at 2.40 GHz", "2×4 MB", "2 GB"),
+)

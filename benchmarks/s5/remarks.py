@@ -1,0 +1,273 @@
+"""The sentences of docs/s5.md: what S5 says, what we find; figures are those of the tables."""
+
+import published
+from protocol import DOUBLE, MIXED, PARTS, SINGLE, pages
+
+
+def number(row, key):
+    """A figure of a row, which may come from a CSV; None where there is none."""
+    value = row.get(key)
+    return None if value in (None, "") else float(value)
+
+
+def remarks(name, rows):
+    """Sentences below a table; `rows` may come from a CSV, and may be none."""
+    return pages.sentences(_WRITERS[name](rows), {}) if rows else []
+
+
+def time(seconds):
+    return pages.cell("time", seconds)
+
+
+def times(ratio):
+    return f"{ratio:.2f} times"
+
+
+def counted(row, key="iterations"):
+    return f"{int(row[key]):,}"
+
+
+def case(rows, dtype, parts=None, threads=None):
+    """The row of a precision, with as many parts and threads; without: the last one."""
+    wanted = {"dtype": dtype, "parts": parts, "threads": threads}
+    found = [
+        row
+        for row in rows
+        if all(value is None or str(row[key]) == str(value) for key, value in wanted.items())
+    ]
+    return found[-1] if found else None
+
+
+def holds(is_so):
+    return "Holds." if is_so else "Does not hold here."
+
+
+# ---- figure 3 ------------------------------------------------------------------------------------
+
+
+def numerics(rows):
+    first = {dtype: case(rows, dtype, 1, 1) for dtype in (SINGLE, DOUBLE)}
+    last = {dtype: case(rows, dtype) for dtype in (SINGLE, DOUBLE)}
+    threads = int(last[SINGLE]["threads"])
+    ratios = {d: number(row, "pc_over_spmv") for d, row in first.items()}
+    apart = {k: number(first[DOUBLE], k) / number(first[SINGLE], k) for k in ("pc_s", "spmv_s")}
+    closer = {k: number(last[DOUBLE], k) / number(last[SINGLE], k) for k in ("pc_s", "spmv_s")}
+    gains = {(d, k): number(row, f"{k}_speedup") for d, row in last.items() for k in ("pc", "spmv")}
+    alone = case(rows, SINGLE, PARTS, 1)
+    return f"""
+        One part has the sequential SSOR and the product by Algorithm 1 alone; {PARTS} parts have
+        S5's block SSOR and its two steps of a product. Speed-ups are over one part on one thread.
+        A call from Python also renumbers the vector, there and back. *Runs apart*: the slowest less
+        the fastest of the three runs, over their mean.
+
+        *The preconditioner takes more time than the product, on all systems.*
+        {holds(min(ratios.values()) > 1)} On one thread {times(ratios[SINGLE])} in single and
+        {times(ratios[DOUBLE])} in double precision.
+
+        *"The performance difference between single and double precision is not very pronounced"
+        in the sequential runs, and neither is always faster.* Here double precision takes
+        {times(apart["pc_s"])} (pc) and {times(apart["spmv_s"])} (spmv) as long as single precision:
+        the kernels are vectorized, and half the bytes and twice the numbers in a vector both count.
+
+        *In parallel, single precision is faster on all systems.*
+        {holds(min(closer.values()) > 1)} Double precision takes {times(closer["pc_s"])} (pc) and
+        {times(closer["spmv_s"])} (spmv) as long, on {threads} threads.
+
+        {speedup_text(gains, threads)}
+
+        *Parts without threads.* In single precision on one thread, {PARTS} parts are
+        {times(number(alone, "pc_speedup"))} (pc) and {times(number(alone, "spmv_speedup"))} (spmv)
+        as fast as one part.
+
+        When the run began, the load average of the machine was {number(alone, "load"):.1f}. With
+        other work on the cores, times of several threads say little.
+    """
+
+
+def speedup_text(gains, threads):
+    """S5's speed-ups beside ours: per core if there are fewer than four."""
+    (low, high), (least, most) = published.SPEEDUPS["pc"], published.SPEEDUPS["spmv"]
+    text = f"""*Single precision gains 2.0 to 3.7 times (pc) and 3.4 to 3.7 times (spmv) on four
+        cores; double precision less.* Here, on {threads} threads: pc
+        {times(gains[SINGLE, "pc"])}, spmv {times(gains[SINGLE, "spmv"])} in single, and
+        {times(gains[DOUBLE, "pc"])}, {times(gains[DOUBLE, "spmv"])} in double precision."""
+    if threads == published.THREADS:
+        return text
+    share = {k: 100 * gains[SINGLE, k] / threads for k in ("pc", "spmv")}
+    return f"""{text} This machine has not S5's {published.THREADS} cores, so that the ranges
+        cannot be compared; for each thread the efficiency is {share["pc"]:.0f} % (pc) and
+        {share["spmv"]:.0f} % (spmv), where S5 has {100 * low / 4:.0f} to {100 * high / 4:.0f} % and
+        {100 * least / 4:.0f} to {100 * most / 4:.0f} %."""
+
+
+def solves(rows):
+    single, double, mixed = (case(rows, dtype, 1, 1) for dtype in (SINGLE, DOUBLE, MIXED))
+    cut = {dtype: case(rows, dtype, PARTS) for dtype in (SINGLE, DOUBLE, MIXED)}
+    both = number(single, "pc_share") + number(single, "spmv_share")
+    kept = number(cut[MIXED], "cg_s") / number(cut[MIXED], "separate_s")
+    more = int(cut[DOUBLE]["iterations"]) / int(double["iterations"]) - 1
+    return f"""
+        S5's order applies A and M one after another, and believes the residual of the recurrence;
+        the loop around them is NumPy's. `cs.sparse.cg` merges both by Eisenstat's product, which
+        reads the matrix about once an iteration, and stops by the true residual. The column
+        *(pc + spmv) × iterations* is what separate applications would take. Mixed: vectors in
+        double, the preconditioner in single precision; in S5's order the product is in double, in
+        `cg` Eisenstat's product reads single precision.
+
+        *"Roughly 1300 preconditioner applications and spmv-operations" in 1/30 s.* Here
+        {counted(double, "plain_iterations")} iterations of one step in one part, and
+        {counted(cut[DOUBLE], "plain_iterations")} in {PARTS} parts, to 1e-6 in double precision.
+        S5 gives neither its step length nor material and mesh: the number is of the same order by
+        our choice of them, and no confirmation.
+
+        *Dropping the couplings between parts costs iterations, and "the incurred overhead remains
+        small compared to the speedup".* {100 * more:.0f} % more iterations with {PARTS} parts; the
+        solve as a whole is {times(number(cut[DOUBLE], "cg_speedup"))} (double) and
+        {times(number(cut[MIXED], "cg_speedup"))} (mixed) as fast on {cut[DOUBLE]["threads"]}
+        threads as on one.
+
+        *The product and the preconditioner are the most important operations.* In S5's order they
+        take {100 * both:.0f} % of the solve on one thread in single precision.
+
+        *Eisenstat's product.* In {PARTS} parts a mixed solve takes
+        {time(number(cut[MIXED], "cg_s"))}, which is {100 * kept:.0f} % of its iterations times the
+        separate applications.
+
+        *"We did not encounter any accuracy degradations or convergence problems" in single
+        precision.* In S5's order, single precision ends when its recurrence claims 1e-6 of the
+        start; the true residual is then {number(single, "plain_residual"):.1e} of it, against
+        {number(double, "plain_residual"):.1e} in double precision. `cg` in single precision ends
+        as "{single["status"]}" at {number(single, "residual"):.1e} after {counted(single)}
+        iterations, the mixed one at {number(mixed, "residual"):.1e} after {counted(mixed)}.
+    """
+
+
+# ---- figure 4 ------------------------------------------------------------------------------------
+
+
+def threads(rows):
+    known = [row for row in rows if number(row, "pc_s") is not None]
+    most = max(int(row["threads"]) for row in known)
+    left = sorted({int(row["threads"]) for row in rows} - {int(row["threads"]) for row in known})
+    missing = ""
+    if left:
+        numbers = f"{left[0]} to {left[-1]}" if len(left) > 1 else str(left[0])
+        missing = f""" It is not measured here: {numbers} threads would share
+            {most} core{"s" if most > 1 else ""}, and their times would say nothing about speed."""
+    single = case(known, SINGLE, threads=most)
+    gains = ", ".join(
+        f"{label} {times(number(single, f'{key}_speedup'))}"
+        for key, label in (("pc", "pc"), ("spmv", "spmv"), ("cg", "the solve"))
+    )
+    return f"""
+        *"No advantages result from using a higher number of threads than cores available."* S5's
+        figure 4 has four parts; this table has 8, the default of the library.{missing}
+
+        On {most} thread{"s" if most > 1 else ""} in single precision: {gains} over one thread. The
+        iterations are the same on any number of threads, bit by bit.
+    """
+
+
+def parts(rows):
+    own = [row for row in rows if (row["diagonals"], row["partition"]) == ("alternating", "slices")]
+    by_parts = {int(row["parts"]): row for row in own}
+    fewest, most = by_parts[min(by_parts)], by_parts[max(by_parts)]
+    four = by_parts.get(PARTS, fewest)
+    rest = [row for count, row in by_parts.items() if count > PARTS]
+    fastest = ""
+    if rest:
+        best = min(rest, key=lambda row: number(row, "cg_s"))
+        gain = number(four, "cg_s") / number(best, "cg_s")
+        fastest = f""" The fastest solve with more than four parts is the one with {best["parts"]}:
+            {times(gain)} as fast as with {four["parts"]}."""
+    meshes = {row["diagonals"]: row for row in rows if row["parts"] == fewest["parts"]}
+    return f"""
+        Matrix and preconditioner are in single precision, the vectors of `cg` in double. S5 gives
+        no numbers of iterations and no shares of the boundary.
+
+        *"The performance differences were … rather small and no improvements could be obtained by
+        using partition counts higher than four."* From {fewest["parts"]} to {most["parts"]} parts
+        the iterations go from {counted(fewest)} to {counted(most)}, and the boundary from
+        {100 * number(fewest, "boundary_share"):.1f} to
+        {100 * number(most, "boundary_share"):.1f} % of the vertices.{fastest}
+
+        *The mesh matters, too.* With all diagonals one way,
+        {counted(meshes["one"])} iterations suffice in {fewest["parts"]} part, and with alternating
+        ones {counted(meshes["alternating"])}. S5's mesh is not known.
+    """
+
+
+# ---- peers ---------------------------------------------------------------------------------------
+
+
+def bandwidth(rows):
+    all_cores = {dtype: case(rows, dtype) for dtype in (SINGLE, DOUBLE)}
+    alone = {dtype: case(rows, dtype, threads=1) for dtype in (SINGLE, DOUBLE)}
+    over = {d: number(row, "scipy_s") / number(row, "spmv_s") for d, row in alone.items()}
+    peak = {d: 100 * number(row, "peak_share") for d, row in alone.items()}
+    return f"""
+        Bytes are values and indices that a product, or an application of the preconditioner, reads;
+        the loops move as many bytes in the same run. *Reading* sums an array; *a = b + c* is
+        STREAM's triad without its factor, counted as there. Arrays that fit the
+        last-level cache are read from it.
+
+        On {all_cores[SINGLE]["threads"]} threads a product reaches
+        {100 * number(all_cores[SINGLE], "add_share"):.0f} % of a = b + c in single and
+        {100 * number(all_cores[DOUBLE], "add_share"):.0f} % in double precision; of reading,
+        {100 * number(all_cores[SINGLE], "read_share"):.0f} % and
+        {100 * number(all_cores[DOUBLE], "read_share"):.0f} %.
+
+        *"This fraction [of the peak] is often less than 10 %" (S5, of Vuduc).* Two operations for
+        each number of the whole matrix: {peak[SINGLE]:.0f} % of the peak of one core in single and
+        {peak[DOUBLE]:.0f} % in double precision.
+
+        SciPy multiplies the same blocks, both triangles of them, on one thread: it takes
+        {times(over[SINGLE])} (single) and {times(over[DOUBLE])} (double) as long as our product on
+        one thread.
+    """
+
+
+def peers(rows):
+    ours = min(
+        (
+            row
+            for row in rows
+            if not row["name"].startswith("pyamg") and row["status"] == "converged"
+        ),
+        key=lambda row: number(row, "both_s"),
+    )
+    theirs = next((row for row in rows if row["name"].startswith("pyamg")), None)
+    told = "pyamg was not installed: it is not measured."
+    if theirs is not None:
+        told = f"""pyamg's smoothed aggregation with the six rigid modes and symmetric block
+            Gauss–Seidel (operator complexity {number(theirs, "complexity"):.2f}) needs
+            {counted(theirs)} iterations; with its set-up it takes
+            {time(number(theirs, "both_s"))}, on one thread and in double precision. The fastest of
+            ours, {ours["name"]}, takes {time(number(ours, "both_s"))}."""
+    by_name = {row["name"]: row for row in rows}
+    jacobi, ssor, none = (by_name[name] for name in ("jacobi", "block_ssor", "none"))
+    noise = {row["name"]: counted(row, "iterations_random") for row in (jacobi, ssor, none)}
+    fewer = int(ssor["iterations"]) < int(jacobi["iterations"])
+    return f"""
+        Ours have 8 parts, vectors in double and preconditioners in single precision. Set-up is
+        that of the preconditioner, from the assembled matrix.
+
+        *Jacobi's "reduction of necessary iterations is rather limited"; SSOR is a good choice.*
+        {holds(fewer)} Without a preconditioner {counted(none)} iterations, with Jacobi's
+        {counted(jacobi)}, with block SSOR {counted(ssor)}. The right-hand side of this benchmark
+        is a special one: the even tension of the sheet leaves forces on its edges alone, all of
+        them in its plane. With a random right-hand side there are {noise["none"]},
+        {noise["jacobi"]} and {noise["block_ssor"]} iterations.
+
+        {told}
+    """
+
+
+_WRITERS = {
+    "s5_numerics": numerics,
+    "s5_solves": solves,
+    "s5_threads": threads,
+    "s5_parts": parts,
+    "s5_bandwidth": bandwidth,
+    "s5_peers": peers,
+}

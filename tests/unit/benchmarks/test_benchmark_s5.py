@@ -1,0 +1,155 @@
+"""benchmarks/s5: each script runs, what cannot be measured is told, and sentences fit the rows."""
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+from benchmark_scripts import check_filled, check_page, importing_from
+from repository import BENCHMARKS
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy.sparse")
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    with importing_from(BENCHMARKS / "s5"):
+        yield __import__
+
+
+@pytest.fixture(scope="module")
+def quick(scripts, tmp_path_factory):
+    protocol = scripts("protocol")
+    run = protocol.Run(tmp_path_factory.mktemp("s5"), cores=2)
+    return protocol.quick_of(run, run.results)
+
+
+@pytest.fixture(scope="module")
+def tables(scripts, quick):
+    """All scripts run once: rows by table."""
+    for script in ("numerics", "peers"):
+        scripts(script).main(quick)
+    return {
+        name: list(csv.DictReader((quick.results / f"{name}.csv").read_text("utf-8").splitlines()))
+        for name in scripts("layouts").LAYOUTS
+    }
+
+
+DRAWN = ("s5_numerics", "s5_threads", "s5_parts")
+
+
+def test_every_script_writes_its_tables_and_pictures(scripts, tables, quick):
+    for name, layout in scripts("layouts").LAYOUTS.items():
+        assert {column.key for column in layout.columns} <= set(tables[name][0]), name
+    for name in DRAWN:
+        assert (quick.results / f"{name}.png").stat().st_size > 10_000, name
+
+
+def test_system_is_that_of_a_sheet_at_rest_under_tension(scripts, quick):
+    """Forces on the edges pull the sheet together, in its plane, without moving its centre."""
+    system = scripts("protocol").system_of(quick)
+    b = system.right.reshape(-1, 3)
+    size = np.abs(b).max()
+    x = system.positions[:, :2]
+    inside = ((x > 1e-9) & (x < x.max(axis=0) - 1e-9)).all(axis=1)
+    assert inside.sum() == (quick.sheet[0] - 2) * (quick.sheet[1] - 2)
+    assert np.abs(b[inside]).max() < 1e-12 * size
+    assert np.abs(b[:, 2]).max() < 1e-12 * size
+    assert np.abs(b.sum(axis=0)).max() < 1e-12 * size * len(b)
+    assert np.sum((system.positions - system.positions.mean(axis=0)) * b) < 0
+
+
+def test_both_orders_of_operations_solve_the_same_system(scripts, quick):
+    protocol = scripts("protocol")
+    system = protocol.system_of(quick)
+    for dtype in ("float64", "mixed"):
+        own = protocol.operators(system, 4, dtype)
+        merged = protocol.solve(system, own, dtype, 1)
+        plain = protocol.plain_solve(system, own, 1)
+        assert merged["status"] == "converged"
+        assert max(merged["residual"], plain["plain_residual"]) < 2e-6
+        assert abs(merged["iterations"] - plain["plain_iterations"]) < 5
+        assert 0 < plain["pc_share"] + plain["spmv_share"] < 1
+
+
+def test_more_threads_than_cores_are_not_measured(tables, quick):
+    for row in tables["s5_threads"]:
+        measured = int(row["threads"]) <= quick.cores
+        assert (row["pc_s"] != "") == (row["cg_speedup"] != "") == measured
+        assert row["measured"] == ("yes" if measured else "no: 2 cores")
+
+
+def test_boundary_and_blocks_between_parts_are_those_of_the_labels(scripts, quick):
+    system = scripts("protocol").system_of(quick)
+    A = cs.sparse.SymmetricBlocks(system.matrix, 3)
+    label = np.empty(A.shape[0] // 3, int)
+    label[A.info["order"]] = np.repeat(np.arange(3), np.diff(A.info["first"]))
+    row = np.repeat(np.arange(len(label)), np.diff(A.indptr))
+    apart = label[row] != label[A.indices]
+    told = scripts("numerics").coupling(A)
+    assert told["external_share"] == pytest.approx(apart.mean())
+    assert told["boundary_share"] == pytest.approx(len(np.unique(row[apart])) / len(label))
+
+
+def test_rigid_modes_have_no_membrane_forces(scripts):
+    """Of a sheet at rest, A − M is the stiffness: it sends rigid modes to zero."""
+    vertices, faces = cs.cloth.sheet(4, 5, 1.0)
+    cloth = cs.cloth.Cloth(vertices, faces, density=1.0, young=10.0, gravity=(0, 0, 0))
+    stiffness = cloth.system(1.0)[0].to_scipy().toarray() - np.diag(np.repeat(cloth.masses, 3))
+    modes = scripts("peers").rigid_modes(vertices)
+    assert np.linalg.matrix_rank(modes) == 6
+    assert np.abs(stiffness @ modes).max() < 1e-12 * np.abs(stiffness).max()
+
+
+def test_peers_that_are_not_installed_are_told(scripts, quick, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pyamg", None)
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    system = scripts("protocol").system_of(quick)
+    rows = list(scripts("peers").rows_of_peers(quick, system))
+    assert "pyamg is not installed" in capsys.readouterr().out
+    assert any(
+        "pyamg was not installed" in text for text in scripts("remarks").remarks("s5_peers", rows)
+    )
+    assert {partition for _, partition in scripts("numerics").kinds()} == {"slices"}
+
+
+def test_sentences_follow_the_rows(scripts, tables):
+    """A claim of S5 that ours does not show is told as such."""
+    remarks = scripts("remarks").remarks
+    rows = [{**row, "pc_over_spmv": "2"} for row in tables["s5_numerics"]]
+    assert "Holds. On one thread" in " ".join(remarks("s5_numerics", rows))
+    rows[0]["pc_over_spmv"] = "0.5"
+    assert "Does not hold here. On one thread" in " ".join(remarks("s5_numerics", rows))
+
+
+def test_four_threads_are_compared_with_the_published_ranges(scripts, tables):
+    remarks = scripts("remarks").remarks
+    assert "has not S5's 4 cores" in " ".join(remarks("s5_numerics", tables["s5_numerics"]))
+    rows = [
+        {**row, "threads": "4" if row["threads"] == "2" else "1"} for row in tables["s5_numerics"]
+    ]
+    assert "has not S5's 4 cores" not in " ".join(remarks("s5_numerics", rows))
+
+
+def test_one_table_can_be_asked_for(scripts, capsys):
+    protocol, numerics = scripts("protocol"), scripts("numerics")
+    run = protocol.arguments("Text.", numerics.TABLES, ["--quick", "s5_parts"])
+    assert run.makes("s5_parts", "s5_solves")
+    assert not run.makes("s5_numerics", "s5_solves")
+    with pytest.raises(SystemExit):
+        protocol.arguments("Text.", numerics.TABLES, ["s5_part"])
+    assert "'s5_part' is none of" in capsys.readouterr().err
+    everything = {*numerics.TABLES, *scripts("peers").TABLES}
+    assert everything == set(scripts("layouts").LAYOUTS)
+
+
+def test_report_fills_the_page(scripts, tables, quick):
+    check_filled(scripts("report"), [name for name in tables if name in DRAWN], quick)
+
+
+def test_page_is_what_the_results_make_it(scripts):
+    """docs/s5.md, written from the committed CSVs of the machine that it names, or of none."""
+    check_page(scripts("report"), "s5")
