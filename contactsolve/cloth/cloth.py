@@ -218,6 +218,7 @@ class Cloth:
         self.newton = count("newton", newton, least=1, most=1000)
         self.dtype = dtype
         self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
         self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
         labels = labels_of(partition, self._parts, *_graph(self.faces, len(x), partition))
 
