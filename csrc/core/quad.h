@@ -75,6 +75,36 @@ CS_INLINE void T(quad_join)(T(quad) * sum, const T(quad) * other)
     for (int p = 0; p < CS_QUAD_PIECES; p++) sum->piece[p] += other->piece[p];
 }
 
+/* to[0..2] += from[0..2]; to[3] <- 0. */
+CS_INLINE void T(quad_finish)(real *to, const T(quad) * from)
+{
+#if defined(__AVX2__) && defined(__FMA__) && CS_REAL_IS_DOUBLE
+    __m256d sum = _mm256_add_pd(_mm256_loadu_pd(to), from->piece[0]);
+    _mm256_storeu_pd(to, _mm256_blend_pd(sum, _mm256_setzero_pd(), 8));
+#elif defined(__AVX2__) && defined(__FMA__)
+    __m128 sum = _mm_add_ps(_mm_loadu_ps(to), from->piece[0]);
+    _mm_storeu_ps(to, _mm_blend_ps(sum, _mm_setzero_ps(), 8));
+#else
+    for (int k = 0; k < 3; k++) to[k] += from->piece[k / CS_QUAD_WIDTH][k % CS_QUAD_WIDTH];
+    to[3] = 0;
+#endif
+}
+
+/* to[0..2] <- from[0..2] - sum[0..2]; to[3] <- 0. */
+CS_INLINE void T(quad_leave)(real *to, const real *from, const T(quad) * sum)
+{
+#if defined(__AVX2__) && defined(__FMA__) && CS_REAL_IS_DOUBLE
+    __m256d rest = _mm256_sub_pd(_mm256_loadu_pd(from), sum->piece[0]);
+    _mm256_storeu_pd(to, _mm256_blend_pd(rest, _mm256_setzero_pd(), 8));
+#elif defined(__AVX2__) && defined(__FMA__)
+    __m128 rest = _mm_sub_ps(_mm_loadu_ps(from), sum->piece[0]);
+    _mm_storeu_ps(to, _mm_blend_ps(rest, _mm_setzero_ps(), 8));
+#else
+    for (int k = 0; k < 3; k++) to[k] = from[k] - sum->piece[k / CS_QUAD_WIDTH][k % CS_QUAD_WIDTH];
+    to[3] = 0;
+#endif
+}
+
 CS_INLINE void T(quad_put)(real *to, const T(quad) * from)
 {
     for (int p = 0; p < CS_QUAD_PIECES; p++)

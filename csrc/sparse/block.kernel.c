@@ -35,4 +35,6 @@ const cs_block_kernels CS_BUILD(cs_block_kernels) = {
     .step = BOTH(step_numbers),
     .turn = BOTH(turn_numbers),
     .dot = BOTH(dot_numbers),
+    .take = BOTH(take_vertices),
+    .give = BOTH(give_vertices),
 };

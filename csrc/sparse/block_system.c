@@ -381,34 +381,19 @@ void cs_block_system_get(const cs_block_system *system, const cs_block_rows *row
         }
 }
 
-/* x of some vertices, from the old numbers to the new ones. */
+/* Some vertices from the old numbers to the new ones, and back. */
 static void take_x(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     const sharing *c = context;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t to = CS_BLOCK_STRIDE * i, from = CS_BLOCK_ROWS * c->system->old[i];
-        for (int k = 0; k < CS_BLOCK_STRIDE; k++) {
-            if (c->single)
-                ((float *)c->y)[to + k] = k < CS_BLOCK_ROWS ? ((const float *)c->x)[from + k] : 0;
-            else
-                ((double *)c->y)[to + k] = k < CS_BLOCK_ROWS ? ((const double *)c->x)[from + k] : 0;
-        }
-    }
+    cs_block_kernels_here()->take[c->single](c->system->old, c->x, c->y, begin, end);
 }
 
-/* The same from the new numbers to the old ones. */
 static void give_y(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     const sharing *c = context;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t from = CS_BLOCK_STRIDE * i, to = CS_BLOCK_ROWS * c->system->old[i];
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            if (c->single) ((float *)c->y)[to + k] = ((const float *)c->x)[from + k];
-            else ((double *)c->y)[to + k] = ((const double *)c->x)[from + k];
-        }
-    }
+    cs_block_kernels_here()->give[c->single](c->system->old, c->x, c->y, begin, end);
 }
 
 void cs_block_system_take(const cs_block_system *system, int single, const void *x, void *to,
