@@ -18,7 +18,17 @@ import pytest
 from repository import ROOT
 
 COPIED = ["setup.py", "pyproject.toml", "README.md", "LICENSE", "csrc", "contactsolve"]
-KINDS = {"scenario", "order", "set", "method", "measure", "scheme", "pair", "stepper"}
+KINDS = {
+    "scenario",
+    "order",
+    "set",
+    "method",
+    "measure",
+    "scheme",
+    "pair",
+    "stepper",
+    "preconditioner",
+}
 
 FENCED = r"\n\n```\w+\n(.*?)```"
 RECIPE = re.compile(r"^### Add an? (\w+)\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
@@ -125,6 +135,10 @@ for _ in range(3):
     weight = min(1, 2 * weight)
 
 
+diagonal = cs.sparse.SymmetricBlocks(np.diag([1.0, 2, 3, 5, 6, 7]), parts=2)
+negative = cs.sparse.SymmetricBlocks(np.diag([1.0, 2, 3, -5, 6, -7]))
+
+
 def world(**options):
     return cs.dynamics.World(**{"gravity": (0, 0, 0), "allow_overlap": True, **options})
 
@@ -155,6 +169,12 @@ print(json.dumps({
     "file": cs.__file__,
     "pair": touching,
     "stepper": [falling.positions[:, 2].tolist(), falling.velocities[:, 2].tolist()],
+    "preconditioner": [
+        (cs.sparse.Preconditioner(diagonal, "trace", dtype=dtype) @ np.ones(6)).tolist()
+        for dtype in ("float64", "float32")
+    ],
+    "preconditioner in cg": cs.sparse.cg(diagonal, np.ones(6), M="trace", rtol=1e-12).x.tolist(),
+    "preconditioner misused": misused(lambda: cs.sparse.Preconditioner(negative, "trace")),
     "stepper misused": misused(lambda: world(stepper="explicit_oiler")),
     "scenario": "falling_ball" in cs.scenarios.names(),
     "order": "strided" in cs.orders.names() and "strided" in cs.orders.__all__,
@@ -536,6 +556,15 @@ def test_the_stepper_works(extended):
     assert speeds == pytest.approx([0, -10], abs=1e-12)
     assert "explicit_oiler" in extended["stepper misused"]
     assert "explicit_euler" in extended["stepper misused"]
+
+
+@pytest.mark.slow
+def test_the_preconditioner_works(extended):
+    for product in extended["preconditioner"]:
+        assert product == pytest.approx([1 / 2] * 3 + [1 / 6] * 3, rel=1e-6)
+    solution = [1 / d for d in (1, 2, 3, 5, 6, 7)]
+    assert extended["preconditioner in cg"] == pytest.approx(solution, rel=1e-10)
+    assert "vertex 1" in extended["preconditioner misused"]
 
 
 @pytest.mark.slow
