@@ -119,11 +119,13 @@ class Preconditioner:
             The most threads; None: all that are available.
         """
         most = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+        # Values that another thread gives meanwhile are read by the next update.
+        version = self.A._version
         self._systems()
         message = self._core.update(most)
         if message is not None:
             raise np.linalg.LinAlgError(message)
-        self._version = self.A._version
+        self._version = version
 
     def matvec(self, x: Any, threads: int | None = None) -> np.ndarray:
         """Return M x.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,8 @@ class SymmetricBlocks:
         self._core.put(values)
         self._values = values
         self._version = 0
+        # Held while values are replaced, here or in a copy of another precision.
+        self._replacing = threading.Lock()
         self._companions: dict[tuple[bool, bool], tuple[_core.BlockSystem, int]] = {}
         told = self._core.describe()
         told["external"] = np.diff(told.pop("external_first"))
@@ -160,9 +163,10 @@ class SymmetricBlocks:
             new = self._spread(*_blocks_of(values))
         self._refuse_unsymmetric(new)
         _refuse_overflow(new, self.dtype)
-        self._core.put(new)
-        self._values = np.array(new)
-        self._version += 1
+        with self._replacing:
+            self._core.put(new)
+            self._values = np.array(new)
+            self._version += 1
 
     def to_scipy(self) -> Any:
         """Return the matrix as a SciPy array in the format ``bsr``, in `dtype`."""
@@ -177,16 +181,17 @@ class SymmetricBlocks:
         """
         if not whole and single == (self.dtype == np.float32):
             return self._core
-        system, version = self._companions.get((single, whole), (None, -1))
-        if system is None:
-            parts, labels = (1, None) if whole else self._labels
-            system = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
-        if version != self._version:
-            if single:
-                _refuse_overflow(self._values, np.dtype(np.float32))
-            system.put(self._values.astype(self.dtype))
-            self._companions[single, whole] = (system, self._version)
-        return system
+        with self._replacing:
+            system, version = self._companions.get((single, whole), (None, -1))
+            if system is None:
+                parts, labels = (1, None) if whole else self._labels
+                system = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
+            if version != self._version:
+                if single:
+                    _refuse_overflow(self._values, np.dtype(np.float32))
+                system.put(self._values.astype(self.dtype))
+                self._companions[single, whole] = (system, self._version)
+            return system
 
     def _refuse_unsymmetric(self, values: np.ndarray) -> None:
         largest, apart, place = self._core.asymmetry(values, self._mirror)

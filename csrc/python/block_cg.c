@@ -58,11 +58,9 @@ typedef struct solving {
 static int begin_solve(const solving *c)
 {
     if (block_begin_both(c->M) < 0) return -1;
-    if (c->A == c->M->system || block_begin(&c->A->busy, "matrix") == 0) {
-        if (c->iterated == c->A || c->iterated == c->M->system ||
-            block_begin(&c->iterated->busy, "matrix") == 0)
-            return 0;
-        if (c->A != c->M->system) atomic_flag_clear(&c->A->busy);
+    if (block_read(c->A) == 0) {
+        if (block_read(c->iterated) == 0) return 0;
+        block_read_end(c->A);
     }
     block_end_both(c->M);
     return -1;
@@ -70,8 +68,8 @@ static int begin_solve(const solving *c)
 
 static void end_solve(const solving *c)
 {
-    if (c->iterated != c->A && c->iterated != c->M->system) atomic_flag_clear(&c->iterated->busy);
-    if (c->A != c->M->system) atomic_flag_clear(&c->A->busy);
+    block_read_end(c->iterated);
+    block_read_end(c->A);
     block_end_both(c->M);
 }
 

@@ -9,9 +9,11 @@ typedef struct block_system_object {
     PyObject_HEAD
     cs_arena arena;
     cs_block_system system;
-    int64_t blocks;      /* that are given */
-    int64_t preemptions; /* cs_threads_for_now */
-    atomic_flag busy;    /* set while the vectors of a product are in use */
+    cs_block_product product; /* of one product at a time; others take their own */
+    int64_t blocks;           /* that are given */
+    int64_t preemptions;      /* cs_threads_for_now */
+    atomic_int reading; /* number of calls that read values; -1 while they are being replaced */
+    atomic_flag busy;   /* set while the vectors of a product are in use */
 } block_system_object;
 
 typedef struct block_preconditioner_object {
@@ -32,10 +34,11 @@ typedef struct block_asking {
 /* The is_cancelled of a cs_cancellation whose context is a block_asking. */
 int block_ask_signals(void *context);
 
-/* Takes a flag for one call; returns -1 with an error set if another thread has it. `what` is in use. */
-int block_begin(atomic_flag *busy, const char *what);
+/* Any number of calls read values at a time, while none replaces them. Returns -1 with an error set. */
+int block_read(block_system_object *self);
+void block_read_end(block_system_object *self);
 
-/* The same for a preconditioner and the matrix that it reads. */
+/* Takes a preconditioner for one call, and reads both of its matrices. Returns -1 with an error set. */
 int block_begin_both(block_preconditioner_object *self);
 void block_end_both(block_preconditioner_object *self);
 

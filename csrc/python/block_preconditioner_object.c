@@ -69,15 +69,23 @@ static void preconditioner_dealloc(block_preconditioner_object *self)
 
 int block_begin_both(block_preconditioner_object *self)
 {
-    if (block_begin(&self->busy, "preconditioner") < 0) return -1;
-    if (block_begin(&self->system->busy, "matrix") == 0) return 0;
+    if (atomic_flag_test_and_set(&self->busy)) {
+        PyErr_SetString(PyExc_RuntimeError, "this preconditioner is in use, in another thread or "
+                                            "by the solve that calls this: make one for each");
+        return -1;
+    }
+    if (block_read(self->system) == 0) {
+        if (block_read(self->exact) == 0) return 0;
+        block_read_end(self->system);
+    }
     atomic_flag_clear(&self->busy);
     return -1;
 }
 
 void block_end_both(block_preconditioner_object *self)
 {
-    atomic_flag_clear(&self->system->busy);
+    block_read_end(self->exact);
+    block_read_end(self->system);
     atomic_flag_clear(&self->busy);
 }
 
@@ -89,9 +97,9 @@ static PyObject *preconditioner_update(block_preconditioner_object *self, PyObje
     cs_error error = {0};
     block_asking context = {0};
     cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &context};
+    int most = block_threads(self->system, threads);
     context.thread = PyEval_SaveThread();
-    cs_status status = cs_preconditioner_update(&self->M, block_threads(self->system, threads),
-                                                &cancellation, &error);
+    cs_status status = cs_preconditioner_update(&self->M, most, &cancellation, &error);
     PyEval_RestoreThread(context.thread);
     block_end_both(self);
     if (PyErr_Occurred()) return NULL;
@@ -118,9 +126,10 @@ static PyObject *preconditioner_apply(block_preconditioner_object *self, PyObjec
                      (Py_ssize_t)PyArray_SIZE(x), (Py_ssize_t)rows);
     if (result && block_begin_both(self) < 0) Py_CLEAR(result);
     if (result) {
+        int most = block_threads(self->system, threads);
         Py_BEGIN_ALLOW_THREADS
         cs_preconditioner_apply(&self->M, PyArray_DATA(x), PyArray_DATA((PyArrayObject *)result),
-                                block_threads(self->system, threads));
+                                most);
         Py_END_ALLOW_THREADS
         block_end_both(self);
     }
@@ -190,7 +199,10 @@ PyObject *choose_preconditioner(PyObject *module, PyObject *args)
     const cs_preconditioner_kind *kind = NULL;
     cs_error error = {0};
     if (!PyArg_ParseTuple(args, "Od:choose_preconditioner", &system, &factor)) return NULL;
-    if (cs_preconditioner_choose(&system->system, factor, 0, &kind, &error)) {
+    if (block_read(system) < 0) return NULL;
+    cs_status status = cs_preconditioner_choose(&system->system, factor, 0, &kind, &error);
+    block_read_end(system);
+    if (status) {
         raise_error(&error);
         return NULL;
     }

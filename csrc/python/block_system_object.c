@@ -29,6 +29,8 @@ static int create(block_system_object *self, const cs_graph *graph, int64_t part
     if (!status)
         status =
             cs_block_system_make(&self->system, graph, parts, label, single, &self->arena, &error);
+    if (!status)
+        status = cs_block_product_take(&self->system, &self->product, &self->arena, &error);
     cs_arena_clear(&scratch);
     Py_END_ALLOW_THREADS
     if (status) raise_error(&error);
@@ -53,6 +55,7 @@ static PyObject *block_system_new(PyTypeObject *type, PyObject *args, PyObject *
     if (labels != Py_None && !(label = int64_array(labels, "partition"))) goto out;
     self = (block_system_object *)type->tp_alloc(type, 0);
     if (!self) goto out;
+    atomic_init(&self->reading, 0);
     atomic_flag_clear(&self->busy);
     self->preemptions = -1;
     self->blocks = PyArray_SIZE(column);
@@ -73,11 +76,28 @@ static void block_system_dealloc(block_system_object *self)
     Py_DECREF(type);
 }
 
-int block_begin(atomic_flag *busy, const char *what)
+int block_read(block_system_object *self)
 {
-    if (!atomic_flag_test_and_set(busy)) return 0;
-    PyErr_Format(PyExc_RuntimeError, "this %s is in use in another thread: make one for each",
-                 what);
+    int reading = atomic_load(&self->reading);
+    do {
+        if (reading < 0) {
+            PyErr_SetString(PyExc_RuntimeError, "the matrix is being updated in another thread");
+            return -1;
+        }
+    } while (!atomic_compare_exchange_weak(&self->reading, &reading, reading + 1));
+    return 0;
+}
+
+void block_read_end(block_system_object *self) { atomic_fetch_sub(&self->reading, 1); }
+
+/* Refuses readers until the values are replaced. Returns -1 with an error set if some are reading. */
+static int block_replace(block_system_object *self)
+{
+    int idle = 0;
+    if (atomic_compare_exchange_strong(&self->reading, &idle, -1)) return 0;
+    PyErr_SetString(PyExc_RuntimeError, idle < 0 ? "the matrix is being updated in another thread"
+                                                 : "the values are being read, by a product or a "
+                                                   "solve: update the matrix after that");
     return -1;
 }
 
@@ -99,12 +119,12 @@ static PyObject *block_system_put(block_system_object *self, PyObject *values)
         Py_DECREF(array);
         return NULL;
     }
-    int status = block_begin(&self->busy, "matrix");
+    int status = block_replace(self), threads = block_threads(self, 0);
     if (status == 0) {
         Py_BEGIN_ALLOW_THREADS
-        cs_block_system_put(&self->system, PyArray_DATA(array), block_threads(self, 0));
+        cs_block_system_put(&self->system, PyArray_DATA(array), threads);
         Py_END_ALLOW_THREADS
-        atomic_flag_clear(&self->busy);
+        atomic_store(&self->reading, 0);
     }
     Py_DECREF(array);
     if (status < 0) return NULL;
@@ -131,6 +151,21 @@ static PyObject *block_system_asymmetry(block_system_object *self, PyObject *arg
     return answer;
 }
 
+/* y <- A x with the vectors of the object, or, while another call has them, with others. */
+static cs_status multiply(block_system_object *self, const void *x, void *y, int threads,
+                          cs_error *error)
+{
+    cs_block_product product = self->product;
+    cs_arena arena = {0};
+    int others = atomic_flag_test_and_set(&self->busy);
+    cs_status status =
+        others ? cs_block_product_take(&self->system, &product, &arena, error) : CS_OK;
+    if (!status) cs_block_system_multiply(&self->system, &product, x, y, threads);
+    if (!others) atomic_flag_clear(&self->busy);
+    cs_arena_clear(&arena);
+    return status;
+}
+
 /* multiply(x, threads) -> A x as a new array. The caller has checked the length of x. */
 static PyObject *block_system_multiply(block_system_object *self, PyObject *args)
 {
@@ -145,14 +180,20 @@ static PyObject *block_system_multiply(block_system_object *self, PyObject *args
     else
         PyErr_Format(PyExc_ValueError, "x has %zd entries: %zd are needed",
                      (Py_ssize_t)PyArray_SIZE(x), (Py_ssize_t)rows);
-    if (result && block_begin(&self->busy, "matrix") < 0) Py_CLEAR(result);
+    if (result && block_read(self) < 0) Py_CLEAR(result);
     if (result) {
+        cs_error error = {0};
+        cs_status status;
+        int most = block_threads(self, threads);
         Py_BEGIN_ALLOW_THREADS
-        cs_block_system_multiply(&self->system, PyArray_DATA(x),
-                                 PyArray_DATA((PyArrayObject *)result),
-                                 block_threads(self, threads));
+        status =
+            multiply(self, PyArray_DATA(x), PyArray_DATA((PyArrayObject *)result), most, &error);
         Py_END_ALLOW_THREADS
-        atomic_flag_clear(&self->busy);
+        block_read_end(self);
+        if (status) {
+            Py_CLEAR(result);
+            raise_error(&error);
+        }
     }
     Py_DECREF(x);
     return result;

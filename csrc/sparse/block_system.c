@@ -251,13 +251,13 @@ static cs_status lay_rows(cs_block_system *s, const layout *l, cs_arena *arena, 
     return CS_OK;
 }
 
-/* Vectors of a product. */
-static cs_status take_vectors(cs_block_system *s, cs_arena *arena, cs_error *error)
+cs_status cs_block_product_take(const cs_block_system *s, cs_block_product *product,
+                                cs_arena *arena, cs_error *error)
 {
     size_t number = s->single ? sizeof(float) : sizeof(double);
-    s->x = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
-    s->y = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
-    s->x_outer = cs_arena_take(arena, CS_BLOCK_STRIDE * s->outer_first[s->parts], number);
+    product->x = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
+    product->y = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
+    product->x_outer = cs_arena_take(arena, CS_BLOCK_STRIDE * s->outer_first[s->parts], number);
     return cs_arena_status(arena, error, "vectors of %lld vertices", (long long)s->vertices);
 }
 
@@ -287,7 +287,6 @@ cs_status cs_block_system_make(cs_block_system *system, const cs_graph *graph, i
         status = lay_rows(system, &l, arena, &scratch, error);
     }
     if (!status) status = sort_tasks(system, &scratch, error);
-    if (!status) status = take_vectors(system, arena, error);
     cs_arena_clear(&scratch);
     return status;
 }
@@ -300,6 +299,7 @@ typedef struct sharing {
     int single;
     const cs_block_rows *rows;
     const double *given;
+    const cs_block_product *product;
     const void *x;
     void *y;
 } sharing;
@@ -416,18 +416,21 @@ static void multiply_part(void *context, int64_t part, int thread)
     (void)thread;
     sharing *c = context;
     const cs_block_system *s = c->system;
-    cs_block_kernels_here()->multiply[cs_block_form(s, s->single)](s, part, s->x, s->x_outer, s->y);
+    const cs_block_product *v = c->product;
+    cs_block_kernels_here()->multiply[cs_block_form(s, s->single)](s, part, v->x, v->x_outer, v->y);
     give_y(c, part, s->first[part], s->first[part + 1]);
 }
 
 /* Products are too short to ask anything meanwhile. */
 static void wait_for_others(void *context) { (void)context; }
 
-void cs_block_system_multiply(cs_block_system *system, const void *x, void *y, int threads)
+void cs_block_system_multiply(const cs_block_system *system, const cs_block_product *product,
+                              const void *x, void *y, int threads)
 {
-    sharing c = {.system = system, .single = system->single, .x = system->y, .y = y};
+    sharing c = {.system = system, .product = product, .x = product->y, .y = y};
+    c.single = system->single;
     const cs_tasks tasks = {system->parts, system->task, multiply_part, wait_for_others, &c};
-    cs_block_system_take(system, system->single, x, system->x, threads);
+    cs_block_system_take(system, system->single, x, product->x, threads);
     cs_share_out(&tasks, threads);
 }
 

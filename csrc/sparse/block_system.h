@@ -29,6 +29,11 @@ typedef struct cs_block_rows {
     int64_t blocks;
 } cs_block_rows;
 
+/* Vectors of a product: 4 numbers a vertex, and a neighbour. */
+typedef struct cs_block_product {
+    void *x, *y, *x_outer;
+} cs_block_product;
+
 typedef struct cs_block_system {
     int64_t vertices, parts;
     int single;            /* numbers are float */
@@ -39,7 +44,6 @@ typedef struct cs_block_system {
     cs_block_rows outer;   /* columns: from outer_first of the part on */
     int64_t *outer_first;  /* (parts + 1) */
     int64_t *outer_vertex; /* (outer_first[parts]): new numbers, ascending in each part */
-    void *x, *y, *x_outer; /* (4 numbers a vertex): of cs_block_system_multiply */
     int64_t *task;         /* (parts): the order in which parts begin */
 } cs_block_system;
 
@@ -54,8 +58,13 @@ cs_status cs_block_system_make(cs_block_system *system, const cs_graph *graph, i
 /* Takes values (blocks, 3, 3), of which it reads those on and above the diagonal of A_loc, and A_ext. */
 void cs_block_system_put(cs_block_system *system, const double *value, int threads);
 
+/* Takes the vectors of a product: products at the same time need some each. */
+cs_status cs_block_product_take(const cs_block_system *system, cs_block_product *product,
+                                cs_arena *arena, cs_error *error);
+
 /* y (3 vertices) <- A x, in the old numbers; float or double as the system. */
-void cs_block_system_multiply(cs_block_system *system, const void *x, void *y, int threads);
+void cs_block_system_multiply(const cs_block_system *system, const cs_block_product *product,
+                              const void *x, void *y, int threads);
 
 /* The same for vectors of the system: `to` and `from` hold 4 numbers a vertex in the new numbers, the fourth one zero;
  * x and y 3 numbers in the old ones. `single`: all of them are float. */
