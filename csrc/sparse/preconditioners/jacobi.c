@@ -1,8 +1,8 @@
 /* Block Jacobi: the inverses of the diagonal blocks. */
 #include "core/error.h"
 #include "core/loop.h"
-#include "linalg/small.h"
 #include "sparse/preconditioner.h"
+#include "sparse/scaled_blocks.h"
 
 #include <stdatomic.h>
 
@@ -30,19 +30,30 @@ static cs_status make(cs_preconditioner *p, cs_error *error)
 typedef struct inverting {
     const cs_block_system *system;
     double *inverse;
-    atomic_llong singular; /* the first vertex whose block is, in the new numbers */
+    _Atomic(long long) indefinite; /* the first vertex whose block is, in the new numbers */
 } inverting;
+
+/* inverse <- C^-T C^-1, where the factor C^-1 is lower triangular: symmetric to the last bit. */
+static void multiply_factors(const double *factor, double *inverse)
+{
+    for (int i = 0; i < CS_BLOCK_ROWS; i++)
+        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
+            double sum = 0;
+            for (int k = i > j ? i : j; k < CS_BLOCK_ROWS; k++)
+                sum += factor[CS_BLOCK_ROWS * k + i] * factor[CS_BLOCK_ROWS * k + j];
+            inverse[CS_BLOCK_ROWS * i + j] = sum;
+        }
+}
 
 static void invert(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     inverting *c = context;
     for (int64_t i = begin; i < end; i++) {
-        double block[CS_BLOCK_SIZE];
+        double block[CS_BLOCK_SIZE], factor[CS_BLOCK_SIZE];
         cs_block_system_get(c->system, &c->system->local, c->system->local.start[i], block);
-        if (!cs_invert(CS_BLOCK_ROWS, block, c->inverse + CS_BLOCK_SIZE * i)) continue;
-        long long least = atomic_load(&c->singular);
-        while (i < least && !atomic_compare_exchange_weak(&c->singular, &least, i)) continue;
+        if (cs_block_invert_factor(block, 1, factor) < 0) cs_note_least(&c->indefinite, i);
+        else multiply_factors(factor, c->inverse + CS_BLOCK_SIZE * i);
     }
 }
 
@@ -52,11 +63,11 @@ static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *canc
     (void)cancellation;
     const jacobi *own = p->state;
     inverting c = {.system = p->system, .inverse = own->inverse};
-    atomic_init(&c.singular, p->system->vertices);
+    atomic_init(&c.indefinite, p->system->vertices);
     cs_loop(threads, p->system->vertices, invert, &c);
-    long long singular = atomic_load(&c.singular);
-    if (singular < p->system->vertices) return cs_preconditioner_indefinite(p, singular, error);
-    return CS_OK;
+    long long indefinite = atomic_load(&c.indefinite);
+    if (indefinite == p->system->vertices) return CS_OK;
+    return cs_preconditioner_indefinite(p, indefinite, error);
 }
 
 static void run(const cs_preconditioner *p, int64_t phase, int64_t part)
