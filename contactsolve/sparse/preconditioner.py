@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._arrays import as_array, finite_array, refuse_other_than_real
-from .._options import count
+from .._arrays import finite_array, read_only
+from .._options import number, word
+from ._operator import BlockOperator, most_threads, precision
 from .symmetric_blocks import SymmetricBlocks
 
 __all__ = ["Preconditioner", "preconditioners"]
@@ -25,7 +26,7 @@ def preconditioners() -> dict[str, str]:
     return {**known, "ssor": _SSOR}
 
 
-class Preconditioner:
+class Preconditioner(BlockOperator):
     """M, close to the inverse of a symmetric block system, as a linear operator.
 
     Parameters
@@ -80,29 +81,40 @@ class Preconditioner:
     ) -> None:
         if not isinstance(A, SymmetricBlocks):
             raise TypeError(f"A is {type(A).__name__}: a SymmetricBlocks is needed")
-        if kind not in preconditioners():
+        if word("kind", kind) not in preconditioners():
             known = ", ".join(sorted(preconditioners()))
             raise ValueError(f"kind: {kind!r} is unknown; known: {known}")
+        relaxation = number("relaxation", relaxation)
         if not 0 < relaxation < 2:
             raise ValueError(f"relaxation is {relaxation}: between 0 and 2 is needed")
         self.A, self.kind, self.shape = A, kind, A.shape
-        self.dtype = A.dtype if dtype is None else np.dtype(dtype)
-        if self.dtype not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {self.dtype}: float32 or float64 is needed")
+        self._dtype = A.dtype if dtype is None else precision(dtype)
         if positions is not None:
-            positions = finite_array("positions", positions)
+            positions = read_only(finite_array("positions", positions).copy())
             if positions.shape != (A.shape[0] // _BLOCK, _BLOCK):
                 wanted = (A.shape[0] // _BLOCK, _BLOCK)
                 raise ValueError(f"positions has shape {positions.shape}: {wanted} is needed")
+        self._positions, self._relaxation = positions, relaxation
         self._whole = kind in _WHOLE
         system, exact = self._systems()
         name = _WHOLE.get(kind, kind)
-        self._core = _core.BlockPreconditioner(system, exact, name, positions, float(relaxation))
+        self._core = _core.BlockPreconditioner(system, exact, name, positions, relaxation)
         self._version = -1
         self.update()
 
     def __repr__(self) -> str:
-        return f"<Preconditioner {self.kind} of {self.shape[0] // _BLOCK} vertices, {self.dtype}>"
+        vertices, relaxation = self.shape[0] // _BLOCK, self._relaxation
+        relaxed = "" if relaxation == 1 else f", relaxation {relaxation:g}"
+        return f"<Preconditioner {self.kind} of {vertices} vertices, {self.dtype.name}{relaxed}>"
+
+    def __reduce__(self) -> tuple:
+        kept = (self.A, self.kind, self.dtype.name, self._positions, self._relaxation)
+        return _remade, kept
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's type of the numbers."""
+        return self._dtype
 
     @property
     def info(self) -> dict[str, Any]:
@@ -118,47 +130,20 @@ class Preconditioner:
         threads
             The most threads; None: all that are available.
         """
-        most = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+        most = most_threads(threads)
         # Values that another thread gives meanwhile are read by the next update.
         version = self.A._version
         self._systems()
         message = self._core.update(most)
         if message is not None:
+            own = _WHOLE.get(self.kind, self.kind)
+            message = message.replace(f"preconditioner {own}", f"preconditioner {self.kind}")
             raise np.linalg.LinAlgError(message)
         self._version = version
 
-    def matvec(self, x: Any, threads: int | None = None) -> np.ndarray:
-        """Return M x.
-
-        Parameters
-        ----------
-        x
-            ``(3 n,)``, ``(3 n, 1)`` or ``(n, 3)``; converted to `dtype`.
-        threads
-            The most threads; None: all that are available, and one for few vertices.
-
-        Returns
-        -------
-        np.ndarray
-            The shape of `x`.
-        """
-        x = as_array("x", x)
-        refuse_other_than_real("x", x.dtype)
-        if x.shape not in ((self.shape[0],), (self.shape[0], 1), (self.shape[0] // _BLOCK, _BLOCK)):
-            raise ValueError(f"x has shape {x.shape}: ({self.shape[0]},) is needed")
-        most = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+    def _product(self, x: np.ndarray, threads: int) -> np.ndarray:
         self.refresh()
-        return self._core.apply(np.ascontiguousarray(x, self.dtype), most).reshape(x.shape)
-
-    rmatvec = matvec
-
-    def __matmul__(self, other: Any) -> np.ndarray:
-        """Return M times a vector, or times the columns of a matrix."""
-        other = as_array("x", other)
-        if other.ndim == 2 and other.shape[0] == self.shape[0]:
-            columns = [self.matvec(column) for column in other.T]
-            return np.stack(columns, axis=1) if columns else np.zeros(other.shape, self.dtype)
-        return self.matvec(other)
+        return self._core.apply(x, threads)
 
     def _systems(self) -> tuple[_core.BlockSystem, _core.BlockSystem]:
         """Return the matrix in the precision of the operator, and as it is given, up to date."""
@@ -170,3 +155,10 @@ class Preconditioner:
         """Update if A has other values since."""
         if self._version != self.A._version:
             self.update()
+
+
+def _remade(
+    A: SymmetricBlocks, kind: str, dtype: str, positions: Any, relaxation: float
+) -> Preconditioner:
+    """Return a copy of a preconditioner."""
+    return Preconditioner(A, kind, dtype=dtype, positions=positions, relaxation=relaxation)

@@ -8,29 +8,22 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._arrays import (
-    as_array,
-    finite_array,
-    first_entry,
-    index_array,
-    is_sparse,
-    refuse_other_than_real,
-    shortest,
-)
+from .._arrays import finite_array, index_array, is_sparse, read_only, real_array, shortest
 from .._matrices import csr_of
 from .._optional import optional
 from .._options import count
+from ._operator import BlockOperator, precision
 
 __all__ = ["SymmetricBlocks"]
 
 _PARTITIONS = ("slices", "metis")
 _BLOCK = 3
 _PARTS = 1024  # that may be asked for, however few vertices there are
-# Of the largest entry: more is no rounding.
+# Of the diagonal blocks of row and column: more is no rounding.
 _ASYMMETRY = 1e-10
 
 
-class SymmetricBlocks:
+class SymmetricBlocks(BlockOperator):
     """A symmetric matrix of 3 × 3 blocks, one for each pair of coupled vertices.
 
     The vertices are divided into parts. Within a part those without neighbours in others come
@@ -86,18 +79,29 @@ class SymmetricBlocks:
     def __init__(
         self, A: Any, parts: int = 8, partition: Any = "slices", dtype: Any = "float64"
     ) -> None:
-        values, self.indices, self.indptr = _blocks_of(A)
-        self._mirror = _mirror(self.indices, self.indptr)
-        _refuse_pattern(self.indices, self.indptr, self._mirror)
-        self.dtype = _precision(dtype)
-        size = _BLOCK * (len(self.indptr) - 1)
+        values, indices, indptr = _completed(*_blocks_of(A))
+        parts = count("parts", parts, least=1, most=max(_PARTS, _BLOCK * (len(indptr) - 1)))
+        labels = _labels(partition, parts, indices, indptr)
+        self._make(values, indices, indptr, parts, labels, precision(dtype))
+
+    def _make(
+        self,
+        values: np.ndarray,
+        indices: np.ndarray,
+        indptr: np.ndarray,
+        parts: int,
+        labels: np.ndarray | None,
+        dtype: np.dtype,
+    ) -> None:
+        """Take blocks whose pattern is symmetric, and the part of each vertex."""
+        self.indices, self.indptr = read_only(indices), read_only(indptr)
+        self._mirror = _mirror(indices, indptr)
+        self._dtype = dtype
+        size = _BLOCK * (len(indptr) - 1)
         self.shape = (size, size)
-        parts = count("parts", parts, least=1, most=max(_PARTS, size))
-        labels = _labels(partition, parts, self.indices, self.indptr)
-        single = self.dtype == np.float32
-        _refuse_overflow(values, self.dtype)
-        self._core = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
+        self._core = _core.BlockSystem(indices, indptr, parts, labels, dtype == np.float32)
         self._labels = (parts, labels)
+        self._refuse_inexact(values, dtype)
         self._refuse_unsymmetric(values)
         self._core.put(values)
         self._values = values
@@ -107,43 +111,31 @@ class SymmetricBlocks:
         self._companions: dict[tuple[bool, bool], tuple[_core.BlockSystem, int]] = {}
         told = self._core.describe()
         told["external"] = np.diff(told.pop("external_first"))
+        for value in told.values():
+            if isinstance(value, np.ndarray):
+                read_only(value)
         self.info: dict[str, Any] = told
 
     def __repr__(self) -> str:
         vertices, blocks = self.shape[0] // _BLOCK, len(self.indices)
         return f"<SymmetricBlocks of {vertices} vertices, {blocks} blocks, {self.dtype}>"
 
-    def matvec(self, x: Any, threads: int | None = None) -> np.ndarray:
-        """Return A x.
+    def __reduce__(self) -> tuple:
+        kept = (self._values, self.indices, self.indptr, *self._labels, self.dtype.name)
+        return _remade, kept
 
-        Parameters
-        ----------
-        x
-            ``(3 n,)``, ``(3 n, 1)`` or ``(n, 3)``; converted to `dtype`.
-        threads
-            The most threads; None: all that are available, and one for few vertices.
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's type of values and products."""
+        return self._dtype
 
-        Returns
-        -------
-        np.ndarray
-            The shape of `x`.
-        """
-        x = as_array("x", x)
-        refuse_other_than_real("x", x.dtype)
-        if x.shape not in ((self.shape[0],), (self.shape[0], 1), (self.shape[0] // _BLOCK, _BLOCK)):
-            raise ValueError(f"x has shape {x.shape}: ({self.shape[0]},) is needed")
-        most = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
-        return self._core.multiply(np.ascontiguousarray(x, self.dtype), most).reshape(x.shape)
-
-    rmatvec = matvec
-
-    def __matmul__(self, other: Any) -> np.ndarray:
-        """Return A times a vector, ``(3 n,)`` or ``(n, 3)``, or times the columns of a matrix."""
-        other = as_array("x", other)
-        if other.ndim == 2 and other.shape[0] == self.shape[0]:
-            columns = [self.matvec(column) for column in other.T]
-            return np.stack(columns, axis=1) if columns else np.zeros(other.shape, self.dtype)
-        return self.matvec(other)
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal, ``(3 n,)``, in `dtype`."""
+        vertices = len(self.indptr) - 1
+        own = np.flatnonzero(self._mirror == np.arange(len(self._mirror)))
+        found = np.zeros((vertices, _BLOCK), self.dtype)
+        found[self.indices[own]] = np.diagonal(self._values[own], axis1=1, axis2=2)
+        return found.ravel()
 
     def update(self, values: Any) -> None:
         """Take other values of the same pattern.
@@ -162,7 +154,7 @@ class SymmetricBlocks:
         else:
             new = self._spread(*_blocks_of(values))
         self._refuse_unsymmetric(new)
-        _refuse_overflow(new, self.dtype)
+        self._refuse_inexact(new, self.dtype)
         with self._replacing:
             self._core.put(new)
             self._values = np.array(new)
@@ -173,6 +165,9 @@ class SymmetricBlocks:
         sparse = optional("scipy.sparse", "to_scipy needs")
         data = self._values.astype(self.dtype)
         return sparse.bsr_array((data, self.indices.copy(), self.indptr.copy()), shape=self.shape)
+
+    def _product(self, x: np.ndarray, threads: int) -> np.ndarray:
+        return self._core.multiply(x, threads)
 
     def _system(self, single: bool, whole: bool = False) -> _core.BlockSystem:
         """Return the C library's matrix in this precision, up to date.
@@ -188,22 +183,39 @@ class SymmetricBlocks:
                 system = _core.BlockSystem(self.indices, self.indptr, parts, labels, single)
             if version != self._version:
                 if single:
-                    _refuse_overflow(self._values, np.dtype(np.float32))
+                    self._refuse_inexact(self._values, np.dtype(np.float32))
                 system.put(self._values.astype(self.dtype))
                 self._companions[single, whole] = (system, self._version)
             return system
 
     def _refuse_unsymmetric(self, values: np.ndarray) -> None:
-        largest, apart, place = self._core.asymmetry(values, self._mirror)
-        if apart <= _ASYMMETRY * largest:
+        apart, place = self._core.asymmetry(values, self._mirror, self.indices)
+        if apart <= _ASYMMETRY:
             return
         block, row, column = np.unravel_index(place, values.shape)
-        vertex = np.searchsorted(self.indptr, block, "right") - 1
-        i, j = _BLOCK * vertex + row, _BLOCK * self.indices[block] + column
+        i, j = self._entry(block, row, column)
         here, there = values[block, row, column], values[self._mirror[block], column, row]
         raise ValueError(
             f"A is not symmetric: A[{i}, {j}] is {shortest(here)}, A[{j}, {i}] is {shortest(there)}"
         )
+
+    def _entry(self, block: Any, row: Any, column: Any) -> tuple[int, int]:
+        """Return row and column in A of an entry of a block."""
+        vertex = self.indices[self._mirror[block]]
+        return int(_BLOCK * vertex + row), int(_BLOCK * self.indices[block] + column)
+
+    def _refuse_inexact(self, values: np.ndarray, dtype: np.dtype) -> None:
+        """Refuse what is infinite in this precision, and a diagonal that is nearly zero in it."""
+        if dtype == np.float64:
+            return
+        size, limits = np.abs(values), np.finfo(np.float32)
+        lost = size > limits.max
+        own = self._mirror == np.arange(len(self._mirror))
+        diagonal = own[:, None, None] & np.eye(_BLOCK, dtype=bool)
+        lost |= diagonal & (size > 0) & (size < limits.tiny)
+        if lost.any():
+            (i, j), number = self._entry(*np.argwhere(lost)[0]), shortest(values[lost][0])
+            raise ValueError(f"A[{i}, {j}] is {number}: {dtype} cannot hold it")
 
     def _spread(self, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return blocks in the order of the pattern, with zeros where none is given."""
@@ -225,22 +237,6 @@ class SymmetricBlocks:
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def _precision(dtype: Any) -> np.dtype:
-    found = np.dtype(dtype)
-    if found not in (np.float64, np.float32):
-        raise ValueError(f"dtype is {dtype!r}: float64 or float32 is needed")
-    return found
-
-
-def _refuse_overflow(values: np.ndarray, dtype: np.dtype) -> None:
-    if dtype == np.float64:
-        return
-    large = np.abs(values) > np.finfo(dtype).max
-    if large.any():
-        where, number = first_entry(large), shortest(values[large][0])
-        raise ValueError(f"block entry [{where}] is {number}: {dtype} cannot hold it")
-
-
 def _keys(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Return row · n + column of each block: ascending."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -251,7 +247,7 @@ def _blocks_of(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values (blocks, 3, 3), indices, ascending in rows, and indptr of any form."""
     if is_sparse(A) and getattr(A, "format", "") == "bsr" and A.blocksize == (_BLOCK, _BLOCK):
         shape, vertices = A.shape, A.shape[0] // _BLOCK
-        data, column = finite_array("A.data", A.data), index_array("A.indices", A.indices)
+        data, column = real_array("A.data", A.data), index_array("A.indices", A.indices)
         starts = index_array("A.indptr", A.indptr)
         _refuse_structure(shape, column, starts)
         row = np.repeat(np.arange(vertices), np.diff(starts))
@@ -260,9 +256,21 @@ def _blocks_of(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         vertices, rest = divmod(len(starts) - 1, _BLOCK)
         if rest:
             raise ValueError(f"A has {len(starts) - 1} rows: a multiple of 3 is needed")
-        data = finite_array("A.data", data)
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    _refuse_infinite(data, row, column)
     return _sorted_blocks(data, row, column, vertices)
+
+
+def _refuse_infinite(data: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
+    """Of single entries, or of blocks."""
+    wrong = ~np.isfinite(data)
+    if not wrong.any():
+        return
+    place = np.argwhere(wrong)[0]
+    i, j = row[place[0]], column[place[0]]
+    if data.ndim == 3:
+        i, j = _BLOCK * i + place[1], _BLOCK * j + place[2]
+    raise ValueError(f"A[{i}, {j}] is {data[wrong][0]:g}: every entry must be finite")
 
 
 def _refuse_structure(shape: tuple[int, int], column: np.ndarray, starts: np.ndarray) -> None:
@@ -295,8 +303,6 @@ def _sorted_blocks(
         known, values = _added(data, key, row, column)
     indptr = np.searchsorted(known, vertices * np.arange(vertices + 1)).astype(np.int64)
     indices = (known % vertices if vertices else known).astype(np.int64)
-    for array in (indices, indptr):
-        array.flags.writeable = False
     return values, indices, indptr
 
 
@@ -325,13 +331,25 @@ def _mirror(indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     return np.where(known[place] == mirrored, place, -1) if len(known) else place
 
 
-def _refuse_pattern(indices: np.ndarray, indptr: np.ndarray, mirror: np.ndarray) -> None:
-    """A missing block is one of zeros, but the pattern has to be symmetric for its parts."""
-    missing = np.flatnonzero(mirror < 0)
-    if len(missing):
-        i = np.searchsorted(indptr, missing[0], "right") - 1
-        j = indices[missing[0]]
+def _completed(
+    values: np.ndarray, indices: np.ndarray, indptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the blocks with zeros where only the mirror image of a block of zeros is stored."""
+    missing = np.flatnonzero(_mirror(indices, indptr) < 0)
+    if not len(missing):
+        return values, indices, indptr
+    vertices = len(indptr) - 1
+    row, column = np.repeat(np.arange(vertices), np.diff(indptr)), indices
+    needed = missing[values[missing].any(axis=(1, 2))]
+    if len(needed):
+        i, j = row[needed[0]], column[needed[0]]
         raise ValueError(f"A is not symmetric: block ({i}, {j}) is stored, block ({j}, {i}) is not")
+    return _sorted_blocks(
+        np.concatenate([values, np.zeros_like(values[missing])]),
+        np.concatenate([row, column[missing]]),
+        np.concatenate([column, row[missing]]),
+        vertices,
+    )
 
 
 def _labels(
@@ -358,3 +376,17 @@ def _labels(
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows[other], minlength=vertices))])
     cut = pymetis.part_graph(wanted, pymetis.CSRAdjacency(starts, indices[other]), recursive=False)
     return np.asarray(cut.vertex_part, np.int64)
+
+
+def _remade(
+    values: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    parts: int,
+    labels: np.ndarray | None,
+    dtype: str,
+) -> SymmetricBlocks:
+    """Return a copy of a matrix."""
+    A = SymmetricBlocks.__new__(SymmetricBlocks)
+    A._make(values, indices, indptr, parts, labels, np.dtype(dtype))
+    return A

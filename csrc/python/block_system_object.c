@@ -131,23 +131,31 @@ static PyObject *block_system_put(block_system_object *self, PyObject *values)
     Py_RETURN_NONE;
 }
 
-/* asymmetry(values, mirror) -> the largest entry, the largest difference, and its place. The caller has checked lengths. */
+/* asymmetry(values, mirror, indices) -> the largest difference, relative to the blocks, and its place. The caller has checked
+ * lengths. */
 static PyObject *block_system_asymmetry(block_system_object *self, PyObject *args)
 {
-    PyObject *values, *mirrors, *answer = NULL;
-    if (!PyArg_ParseTuple(args, "OO:asymmetry", &values, &mirrors)) return NULL;
+    PyObject *values, *mirrors, *columns, *answer = NULL;
+    if (!PyArg_ParseTuple(args, "OOO:asymmetry", &values, &mirrors, &columns)) return NULL;
     PyArrayObject *value = double_array(values, "values");
     PyArrayObject *mirror = value ? int64_array(mirrors, "mirror") : NULL;
-    if (mirror) {
+    PyArrayObject *column = mirror ? int64_array(columns, "indices") : NULL;
+    if (column) {
+        cs_error error = {0};
         cs_asymmetry found;
+        cs_status status;
+        int threads = block_threads(self, 0);
+        const cs_block_pattern pattern = {self->system.vertices, self->blocks, PyArray_DATA(column),
+                                          PyArray_DATA(mirror)};
         Py_BEGIN_ALLOW_THREADS
-        found = cs_block_asymmetry(self->blocks, PyArray_DATA(value), PyArray_DATA(mirror),
-                                   block_threads(self, 0));
+        status = cs_block_asymmetry(&pattern, PyArray_DATA(value), threads, &found, &error);
         Py_END_ALLOW_THREADS
-        answer = Py_BuildValue("ddL", found.largest, found.apart, (long long)found.place);
+        if (status) raise_error(&error);
+        else answer = Py_BuildValue("dL", found.apart, (long long)found.place);
     }
     Py_XDECREF(value);
     Py_XDECREF(mirror);
+    Py_XDECREF(column);
     return answer;
 }
 
@@ -216,7 +224,7 @@ static PyMethodDef block_system_methods[] = {
     {"put", (PyCFunction)(void (*)(void))block_system_put, METH_O,
      "put(values)\n--\n\nTakes values of the blocks."},
     {"asymmetry", (PyCFunction)(void (*)(void))block_system_asymmetry, METH_VARARGS,
-     "asymmetry(values, mirror)\n--\n\nHow far values are from symmetric."},
+     "asymmetry(values, mirror, indices)\n--\n\nHow far values are from symmetric."},
     {"multiply", (PyCFunction)(void (*)(void))block_system_multiply, METH_VARARGS,
      "multiply(x, threads)\n--\n\nA x."},
     {"describe", (PyCFunction)(void (*)(void))block_system_describe, METH_NOARGS,

@@ -331,43 +331,73 @@ void cs_block_system_put(cs_block_system *system, const double *value, int threa
 
 /* What threads share while they compare. */
 typedef struct comparing {
+    const cs_block_pattern *pattern;
     const double *value;
-    const int64_t *mirror;
+    double *root; /* (vertices): of the largest entry of a diagonal block */
     cs_asymmetry piece[CS_LOOP_PIECES];
 } comparing;
+
+static double largest_of(const double *block)
+{
+    double largest = 0;
+    for (int n = 0; n < CS_BLOCK_SIZE; n++)
+        if (fabs(block[n]) > largest) largest = fabs(block[n]);
+    return largest;
+}
+
+/* A diagonal block is its own mirror image. */
+static void find_roots(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    comparing *c = context;
+    for (int64_t e = begin; e < end; e++)
+        if (c->pattern->mirror[e] == e)
+            c->root[c->pattern->column[e]] = sqrt(largest_of(c->value + CS_BLOCK_SIZE * e));
+}
 
 static void compare_blocks(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     comparing *c = context;
     cs_asymmetry own = {0};
     for (int64_t e = begin; e < end; e++) {
+        int64_t image = c->pattern->mirror[e];
         const double *block = c->value + CS_BLOCK_SIZE * e;
-        const double *other = c->value + CS_BLOCK_SIZE * c->mirror[e];
+        const double *other = c->value + CS_BLOCK_SIZE * image;
+        double apart = 0;
+        int64_t place = 0;
         for (int n = 0; n < CS_BLOCK_SIZE; n++) {
             int turned = CS_BLOCK_ROWS * (n % CS_BLOCK_ROWS) + n / CS_BLOCK_ROWS;
-            double apart = fabs(block[n] - other[turned]);
-            if (fabs(block[n]) > own.largest) own.largest = fabs(block[n]);
-            if (!(apart > own.apart)) continue;
-            own.apart = apart;
-            own.place = CS_BLOCK_SIZE * e + n;
+            double here = fabs(block[n] - other[turned]);
+            if (!(here > apart)) continue;
+            apart = here;
+            place = CS_BLOCK_SIZE * e + n;
         }
+
+        /* Most blocks are symmetric to the last bit. */
+        if (apart == 0) continue;
+        double scale = c->root[c->pattern->column[e]] * c->root[c->pattern->column[image]];
+        scale = fmax(scale, fmax(largest_of(block), largest_of(other)));
+        if (apart / scale > own.apart) own = (cs_asymmetry){apart / scale, place};
     }
     c->piece[piece] = own;
 }
 
-cs_asymmetry cs_block_asymmetry(int64_t blocks, const double *value, const int64_t *mirror,
-                                int threads)
+cs_status cs_block_asymmetry(const cs_block_pattern *pattern, const double *value, int threads,
+                             cs_asymmetry *worst, cs_error *error)
 {
-    comparing c = {.value = value, .mirror = mirror};
-    cs_asymmetry worst = {0};
-    cs_loop(threads, blocks, compare_blocks, &c);
-    for (int64_t n = 0; n < cs_loop_pieces(blocks); n++) {
-        if (c.piece[n].largest > worst.largest) worst.largest = c.piece[n].largest;
-        if (!(c.piece[n].apart > worst.apart)) continue;
-        worst.apart = c.piece[n].apart;
-        worst.place = c.piece[n].place;
-    }
-    return worst;
+    cs_arena scratch = {0};
+    comparing c = {.pattern = pattern, .value = value};
+    c.root = cs_arena_take(&scratch, pattern->vertices, sizeof *c.root);
+    cs_status status =
+        cs_arena_status(&scratch, error, "%lld vertices", (long long)pattern->vertices);
+    if (status) return status;
+    *worst = (cs_asymmetry){0};
+    cs_loop(threads, pattern->blocks, find_roots, &c);
+    cs_loop(threads, pattern->blocks, compare_blocks, &c);
+    for (int64_t n = 0; n < cs_loop_pieces(pattern->blocks); n++)
+        if (c.piece[n].apart > worst->apart) *worst = c.piece[n];
+    cs_arena_clear(&scratch);
+    return CS_OK;
 }
 
 void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,

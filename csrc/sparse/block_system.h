@@ -29,6 +29,12 @@ typedef struct cs_block_rows {
     int64_t blocks;
 } cs_block_rows;
 
+/* A symmetric pattern by rows of blocks: `mirror` is the place of each block's mirror image. */
+typedef struct cs_block_pattern {
+    int64_t vertices, blocks;
+    const int64_t *column, *mirror;
+} cs_block_pattern;
+
 /* Vectors of a product: 4 numbers a vertex, and a neighbour. */
 typedef struct cs_block_product {
     void *x, *y, *x_outer;
@@ -73,14 +79,15 @@ void cs_block_system_take(const cs_block_system *system, int single, const void 
 void cs_block_system_give(const cs_block_system *system, int single, const void *from, void *y,
                           int threads);
 
-/* The largest entry of values (blocks, 3, 3), and the largest difference from the transpose of their mirror images, with
- * its place among the numbers: the first of equal ones. */
+/* The largest difference of values (blocks, 3, 3) from the transpose of their mirror images, with its place among the
+ * numbers: the first of equal ones. It is relative to sqrt(d_i d_j), where d is the largest entry of a diagonal block, or
+ * to the largest entry of block and image if that is larger. */
 typedef struct cs_asymmetry {
-    double largest, apart;
+    double apart;
     int64_t place;
 } cs_asymmetry;
-cs_asymmetry cs_block_asymmetry(int64_t blocks, const double *value, const int64_t *mirror,
-                                int threads);
+cs_status cs_block_asymmetry(const cs_block_pattern *pattern, const double *value, int threads,
+                             cs_asymmetry *worst, cs_error *error);
 
 /* block (9), row by row <- the e-th block of these rows. */
 void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,

@@ -1,5 +1,8 @@
 """Preconditioners as operators: against dense formulas, definite, the same bits on any threads."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -328,12 +331,13 @@ def test_zeros_in_the_pattern_make_no_aggregates():
 # ---- wrong and special systems -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("none", "jacobi", "multigrid")])
+@pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("none", "multigrid")])
 def test_a_diagonal_block_that_is_not_positive_definite(kind):
     indefinite = DENSE.copy()
     indefinite[21:24, 21:24] *= -1
     A = cs.sparse.SymmetricBlocks(indefinite, parts=3)
-    with pytest.raises(ValueError, match=r"A is not positive definite: .* fails at vertex 7"):
+    text = f"A is not positive definite: the preconditioner {kind} fails at vertex 7"
+    with pytest.raises(np.linalg.LinAlgError, match=text):
         operator(A, kind)
 
 
@@ -399,3 +403,52 @@ def test_every_allocation_may_fail(kind):
         assert _core.memory_live() == live
     assert 0 < failures < 200
     assert np.array_equal(M @ x, wanted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"relaxation": "a"}, TypeError, "relaxation is 'a': a number is needed"),
+        ({"relaxation": 2}, ValueError, "relaxation is 2.0: between 0 and 2 is needed"),
+        ({"dtype": "x"}, ValueError, "dtype is 'x': float64 or float32 is needed"),
+        ({"dtype": np.int32}, ValueError, "dtype is .*int32.*: float64 or float32 is needed"),
+        ({"kind": ["a"]}, TypeError, r"kind is \['a'\]: a name is needed"),
+        ({"kind": "a"}, ValueError, "kind: 'a' is unknown; known: "),
+    ],
+)
+def test_wrong_arguments(arguments, error, text):
+    with pytest.raises(error, match=text):
+        cs.sparse.Preconditioner(cs.sparse.SymmetricBlocks(CLOTH), **arguments)
+
+
+def test_repr():
+    A = cs.sparse.SymmetricBlocks(CLOTH)
+    M = operator(A, "ssor", np.float32, relaxation=1.25)
+    assert repr(M) == "<Preconditioner ssor of 210 vertices, float32, relaxation 1.25>"
+    assert repr(operator(A, "jacobi")) == "<Preconditioner jacobi of 210 vertices, float64>"
+    with pytest.raises(AttributeError):
+        M.dtype = np.dtype("float64")
+
+
+@pytest.mark.parametrize("kind", ["multigrid", "ssor"])
+def test_copies(kind):
+    """Of matrix and options; a shallow one shares the matrix."""
+    A = cs.sparse.SymmetricBlocks(CLOTH, parts=3)
+    M = operator(A, kind, "float32", relaxation=1.1)
+    x = load(A.shape[0])
+    wanted = M @ x
+    copies = [copy.copy(M), copy.deepcopy(M), pickle.loads(pickle.dumps(M))]
+    assert all(np.array_equal(other @ x, wanted) for other in copies)
+    assert all(repr(other) == repr(M) for other in copies)
+    A.update(2 * CLOTH.data)
+    changed = M @ x
+    assert not np.array_equal(changed, wanted)
+    assert np.array_equal(copies[0] @ x, changed)
+    assert all(np.array_equal(other @ x, wanted) for other in copies[1:])
+
+
+def test_float_needs_a_diagonal_that_it_can_hold():
+    A = cs.sparse.SymmetricBlocks(np.diag([1.0, 1, 1, 1e-45, 1, 1]))
+    assert (cs.sparse.Preconditioner(A, "jacobi") @ np.ones(6))[3] > 1e44
+    with pytest.raises(ValueError, match=r"A\[3, 3\] is 1e-45: float32 cannot hold it"):
+        cs.sparse.Preconditioner(A, "jacobi", dtype="float32")

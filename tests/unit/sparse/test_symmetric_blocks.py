@@ -1,5 +1,8 @@
 """Symmetric matrices of blocks: products against dense ones, parts, other values, wrong input."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -195,7 +198,12 @@ def changed(row, column, value):
     [
         ({"A": np.eye(4)}, ValueError, "A has 4 rows: a multiple of 3 is needed"),
         ({"A": np.ones((3, 6))}, ValueError, r"A has shape \(3, 6\): a square matrix is needed"),
-        ({"A": changed(4, 4, np.nan)}, ValueError, r"A.* is nan: every entry must be finite"),
+        ({"A": changed(4, 4, np.nan)}, ValueError, r"A\[4, 4\] is nan: every entry must be finite"),
+        (
+            {"A": scipy_sparse.bsr_array(changed(7, 8, np.inf), blocksize=(3, 3))},
+            ValueError,
+            r"A\[7, 8\] is inf: every entry must be finite",
+        ),
         (
             {"A": changed(0, 1, 7.5)},
             ValueError,
@@ -223,14 +231,124 @@ def changed(row, column, value):
         (
             {"A": np.diag([1e300] * 3), "dtype": "float32"},
             ValueError,
-            r"block entry \[0, 0, 0\] is 1e\+300: float32 cannot hold it",
+            r"A\[0, 0\] is 1e\+300: float32 cannot hold it",
+        ),
+        (
+            {"A": np.diag([1.0, 2, 3, 4, 1e-39, 5]), "dtype": "float32"},
+            ValueError,
+            r"A\[4, 4\] is 1e-39: float32 cannot hold it",
+        ),
+        (
+            {"A": np.diag([1e-50] * 3), "dtype": "float32"},
+            ValueError,
+            r"A\[0, 0\] is 1e-50: float32 cannot hold it",
         ),
         ({"A": DENSE, "dtype": "float16"}, ValueError, "dtype is 'float16': float64 or float32"),
+        ({"A": DENSE, "dtype": "x"}, ValueError, "dtype is 'x': float64 or float32 is needed"),
     ],
 )
 def test_wrong_input(arguments, error, text):
     with pytest.raises(error, match=text):
         cs.sparse.SymmetricBlocks(**arguments)
+
+
+def test_each_block_is_compared_with_its_own_vertices():
+    """Large entries elsewhere do not hide a difference, nor do rounding errors count."""
+    A = np.diag([1e12, 1e12, 1e12, 1.0, 1.0, 1.0])
+    A[3, 4] = 0.5
+    text = r"A is not symmetric: A\[3, 4\] is 0.5, A\[4, 3\] is 0"
+    with pytest.raises(ValueError, match=text):
+        cs.sparse.SymmetricBlocks(A)
+    A = np.diag([1e12, 1e12, 1e12, 1.0, 1.0, 1.0])
+    A[0, 3], A[3, 0] = 1 + 1e-5, 1
+    assert cs.sparse.SymmetricBlocks(A).shape == (6, 6)
+    A[0, 3] = 1 + 1e-3
+    with pytest.raises(ValueError, match="A is not symmetric"):
+        cs.sparse.SymmetricBlocks(A)
+
+
+def test_an_off_diagonal_block_without_diagonal_ones():
+    A = np.zeros((6, 6))
+    A[0, 3], A[3, 0] = 1 + 1e-12, 1
+    assert cs.sparse.SymmetricBlocks(A).shape == (6, 6)
+    A[0, 3] = 1 + 1e-9
+    with pytest.raises(ValueError, match="A is not symmetric"):
+        cs.sparse.SymmetricBlocks(A)
+
+
+def test_a_zero_that_is_stored_on_one_side():
+    """Its mirror image is added; a number needs one."""
+    data, indices, indptr = [1.0, 0, 1, 1, 2, 2, 2], [0, 4, 1, 2, 3, 4, 5], [0, 2, 3, 4, 5, 6, 7]
+    given = scipy_sparse.csr_array((data, indices, indptr), shape=(6, 6))
+    A = cs.sparse.SymmetricBlocks(given)
+    assert A.indices.tolist() == [0, 1, 0, 1]
+    assert np.array_equal(A @ np.ones(6), [1, 1, 1, 2, 2, 2])
+    A.update(given)
+    given.data[1] = 1e-300
+    with pytest.raises(ValueError, match=r"block \(0, 1\) is stored, block \(1, 0\) is not"):
+        cs.sparse.SymmetricBlocks(given)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("parts", [{"parts": 3}, {"parts": 7, "partition": np.arange(63) % 7}])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda A: pickle.loads(pickle.dumps(A))]
+)
+def test_copies(copied, parts, dtype):
+    """Equal, and independent of the matrix: of its present values."""
+    A = cs.sparse.SymmetricBlocks(5 * MESH, dtype=dtype, **parts)
+    A.update(MESH.data)
+    other = copied(A)
+    wanted = A @ X
+    assert np.array_equal(other @ X, wanted)
+    assert np.array_equal(other.to_scipy().toarray(), A.to_scipy().toarray())
+    assert (other.dtype, other.shape) == (A.dtype, A.shape)
+    for name, value in A.info.items():
+        assert np.array_equal(other.info[name], value)
+    other.update(3 * MESH.data)
+    assert np.array_equal(A @ X, wanted)
+    A.update(2 * MESH.data)
+    assert np.array_equal(cs.sparse.SymmetricBlocks(3 * MESH, dtype=dtype, **parts) @ X, other @ X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.dtype("float64"), "float32"])
+def test_dtype_as_numpy_has_it(dtype):
+    A = cs.sparse.SymmetricBlocks(MESH, dtype=dtype)
+    assert A.dtype == np.dtype(dtype)
+    assert cs.sparse.Preconditioner(A, "jacobi", dtype=dtype).dtype == np.dtype(dtype)
+
+
+def test_from_the_left():
+    """x @ A, rows of a matrix, and other names of products."""
+    A = cs.sparse.SymmetricBlocks(MESH)
+    M = cs.sparse.Preconditioner(A, "block_ssor")
+    rows = np.stack([X, 2 * X])
+    for one in (A, M):
+        assert np.array_equal(X @ one, one @ X)
+        assert np.array_equal(rows @ one, (one @ rows.T).T)
+        assert np.array_equal(one.dot(X), one @ X)
+        assert one.T is one
+        with pytest.raises(ValueError, match=r"x has shape \(5,\): \(189,\) is needed"):
+            np.ones(5) @ one
+
+
+def test_diagonal():
+    assert np.array_equal(cs.sparse.SymmetricBlocks(MESH).diagonal(), np.diagonal(DENSE))
+    A = np.zeros((9, 9))
+    A[3:6, 3:6] = np.diag([1.0, 2, 3])
+    found = cs.sparse.SymmetricBlocks(A, dtype="float32").diagonal()
+    assert found.dtype == np.float32
+    assert np.array_equal(found, np.diagonal(A))
+
+
+def test_what_is_told_cannot_be_written():
+    A = cs.sparse.SymmetricBlocks(MESH)
+    with pytest.raises(AttributeError):
+        A.dtype = np.dtype("float32")
+    for array in (A.indices, A.indptr, *A.info.values()):
+        if isinstance(array, np.ndarray):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
 
 
 def test_a_damaged_matrix_of_scipy():
@@ -252,6 +370,8 @@ def test_wrong_vectors_and_values():
         A @ (1j * X)
     with pytest.raises(ValueError, match="threads is 0: it must be at least 1"):
         A.matvec(X, threads=0)
+    with pytest.raises(ValueError, match="it must be at most 2147483647"):
+        A.matvec(X, threads=2**31)
     with pytest.raises(ValueError, match=r"values has shape \(2, 3, 3\)"):
         A.update(np.zeros((2, 3, 3)))
     with pytest.raises(ValueError, match=r"A has 3 rows: 189 are needed, as before"):
