@@ -177,7 +177,7 @@ static void round_rest(void *context, int64_t piece, int64_t begin, int64_t end)
         for (int row = 0; row < CS_BLOCK_ROWS; row++)
             for (int k = 0; k < CS_BLOCK_ROWS; k++) {
                 int at = CS_BLOCK_ROWS * row + k, turned = CS_BLOCK_ROWS * k + row;
-                double sum = to[at] + 0.5 * (rest[at] + rest[turned]);
+                double sum = 0.5 * (to[at] + to[turned] + (rest[at] + rest[turned]));
                 a->rest[CS_BLOCK_SIZE * i + at] = (float)(sum - (row == k ? a->omega : 0));
             }
     }

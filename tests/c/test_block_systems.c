@@ -2,6 +2,7 @@
  * threads; compiled with ThreadSanitizer, no two threads meet. Every allocation fails once. */
 #include "core/memory.h"
 #include "sparse/conjugate.h"
+#include "sparse/preconditioners/block_ssor.h"
 #include "testing.h"
 
 #include <string.h>
@@ -159,9 +160,76 @@ static void no_failed_allocation_leaves_anything(void)
         }
 }
 
+/* Eisenstat's product over float is that of a symmetric matrix. */
+static void rests_are_symmetric_to_the_last_bit(void)
+{
+    static solving c;
+    cs_error error = {0};
+    CHECK_STATUS(make_systems(&c, 1, &error), CS_OK, &error);
+    const cs_preconditioner_options options = {s.position, 1.3, &c.exact};
+    CHECK_STATUS(
+        cs_preconditioner_make(&c.M, &cs_preconditioner_block_ssor, &c.single, &options, &error),
+        CS_OK, &error);
+    CHECK_STATUS(cs_preconditioner_update(&c.M, 1, NULL, &error), CS_OK, &error);
+    const float *rest = cs_preconditioner_scaled(&c.M)->rest;
+    for (int64_t i = 0; i < VERTICES; i++, rest += 9)
+        for (int a = 0; a < 3; a++)
+            for (int k = 0; k < a; k++) CHECK(rest[3 * a + k] == rest[3 * k + a]);
+    cs_preconditioner_clear(&c.M);
+    cs_arena_clear(&c.arena);
+}
+
+/* Whichever vectors a product has, its bits are the same. */
+static void products_with_other_vectors_are_the_same(void)
+{
+    static solving c;
+    static double alone[3 * VERTICES], first[3 * VERTICES], second[3 * VERTICES];
+    cs_error error = {0};
+    cs_block_product products[2];
+    CHECK_STATUS(make_systems(&c, 1, &error), CS_OK, &error);
+    for (int n = 0; n < 2; n++)
+        CHECK_STATUS(cs_block_product_take(&c.exact, &products[n], &c.arena, &error), CS_OK,
+                     &error);
+    cs_block_system_multiply(&c.exact, &products[0], s.b, alone, 1);
+    cs_block_system_multiply(&c.exact, &products[0], s.b, first, 3);
+    cs_block_system_multiply(&c.exact, &products[1], s.position, second, 2);
+    cs_block_system_multiply(&c.exact, &products[1], s.b, second, 2);
+    CHECK(!memcmp(first, alone, sizeof alone));
+    CHECK(!memcmp(second, alone, sizeof alone));
+    cs_arena_clear(&c.arena);
+}
+
+/* The largest difference, relative to the diagonal blocks of its vertices. */
+static void differences_are_those_of_a_block(void)
+{
+    static int64_t mirror[MOST];
+    const cs_block_pattern pattern = {VERTICES, s.start[VERTICES], s.column, mirror};
+    for (int64_t i = 0; i < VERTICES; i++)
+        for (int64_t e = s.start[i]; e < s.start[i + 1]; e++)
+            for (int64_t f = s.start[s.column[e]]; f < s.start[s.column[e] + 1]; f++)
+                if (s.column[f] == i) mirror[e] = f;
+    cs_asymmetry worst;
+    cs_error error = {0};
+    CHECK_STATUS(cs_block_asymmetry(&pattern, s.value, 1, &worst, &error), CS_OK, &error);
+    CHECK(worst.apart == 0);
+
+    /* A large entry elsewhere does not hide it. */
+    static double value[9 * MOST];
+    memcpy(value, s.value, sizeof value);
+    value[0] = 1e12;
+    value[9 * s.start[VERTICES - 1] + 1] += 1e-3;
+    for (int threads = 1; threads <= 3; threads++) {
+        CHECK_STATUS(cs_block_asymmetry(&pattern, value, threads, &worst, &error), CS_OK, &error);
+        CHECK(worst.apart > 1e-5 && worst.apart < 1e-2);
+    }
+}
+
 int main(void)
 {
     make_sheet();
+    rests_are_symmetric_to_the_last_bit();
+    products_with_other_vectors_are_the_same();
+    differences_are_those_of_a_block();
     every_kind_has_the_same_bits_on_all_threads();
     no_failed_allocation_leaves_anything();
     return test_result();
