@@ -44,7 +44,7 @@ class CGResult:
     iterations
         Their number.
     residual
-        ‖b − A x‖, computed from x in double precision.
+        ‖b − A x‖, computed from x in double precision: the least that was found.
     claimed_residual
         What the recurrence of the iteration claims it to be, just before.
     history
@@ -193,10 +193,12 @@ def _vector(name: str, given: Any, A: SymmetricBlocks) -> tuple[tuple[int, ...],
 
 def _factor(A: SymmetricBlocks, b: np.ndarray, x: np.ndarray, rtol: float, atol: float) -> float:
     """Return by how much the first residual is to be reduced."""
-    size = float(np.linalg.norm(b))
     rest = b - A.matvec(x).astype(np.float64) if x.any() else b
-    first = float(np.linalg.norm(rest))
-    return min(max(rtol * size, atol) / first, 1.0) if first > 0 else 1.0
+    unit = max(float(np.abs(b).max(initial=0)), float(np.abs(rest).max(initial=0)))
+    if not 0 < unit < np.inf:
+        return 1.0
+    size, first = float(np.linalg.norm(b / unit)), float(np.linalg.norm(rest / unit))
+    return min(max(rtol * size, atol / unit) / first, 1.0) if first > 0 else 1.0
 
 
 def _preconditioner(
