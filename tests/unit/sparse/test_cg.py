@@ -162,6 +162,14 @@ def test_sizes_that_float_has_no_room_for(system, kind, dtype, size):
     assert abs(other.iterations - usual.iterations) <= 0.1 * usual.iterations + 2
 
 
+def test_what_scipys_users_write(system):
+    b = right_side(system)
+    alone = cs.sparse.cg(system, b, M=None, dtype=np.float64)
+    assert alone.preconditioner.kind == "none"
+    np.testing.assert_array_equal(alone.x, cs.sparse.cg(system, b, M="none", dtype="float64").x)
+    assert alone != cs.sparse.cg(system, b)
+
+
 def test_shapes(matrix, system):
     b = right_side(system)
     flat = cs.sparse.cg(system, b)
@@ -370,6 +378,7 @@ def test_ctrl_c_ends_a_solve_with_a_callback(system):
     ("options", "message"),
     [
         ({"rtol": -1}, "rtol is -1"),
+        ({"maxiter": 2**31 - 1}, "maxiter is 2147483647"),
         ({"atol": np.nan}, "atol is nan"),
         ({"dtype": "half"}, "dtype: 'half' is unknown; known: float64, float32, mixed"),
         ({"M": "best"}, "M: 'best' is unknown; known: auto"),
@@ -386,8 +395,12 @@ def test_arguments_out_of_range_are_named(options, message):
 
 
 def test_other_wrong_arguments():
-    with pytest.raises(TypeError, match="M is int"):
+    with pytest.raises(TypeError, match="M is int: a Preconditioner or a name is needed: auto, "):
         cs.sparse.cg(np.eye(6), np.ones(6), M=3)
+    for name in ("rtol", "atol"):
+        for value in ("a", None):
+            with pytest.raises(TypeError, match=f"{name} is {value!r}"):
+                cs.sparse.cg(np.eye(6), np.ones(6), **{name: value})
     with pytest.raises(TypeError, match="callback is int"):
         cs.sparse.cg(np.eye(6), np.ones(6), callback=3)
     with pytest.raises(ValueError, match=r"b\[2\]"):
