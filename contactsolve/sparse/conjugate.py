@@ -19,13 +19,14 @@ __all__ = ["CGResult", "cg"]
 
 _BLOCK = 3
 _DTYPES = ("float64", "float32", "mixed")
-_MOST_ITERATIONS = 100_000  # unless the caller asks for more
+_MOST_ITERATIONS = 100_000  # unless the caller asks for more,
+_LIMIT = 10_000_000  # but no more than these: the history has a row for each
 _COLUMNS = ("iteration", "claimed_residual", "preconditioned_norm", "residual")
 # SciPy's `info`: 0 converged, > 0 the iterations made, < 0 a breakdown.
 _BREAKDOWN = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CGResult:
     """What `cg` returns: it unpacks as SciPy's ``x, info``.
 
@@ -44,7 +45,7 @@ class CGResult:
     iterations
         Their number.
     residual
-        ‖b − A x‖, computed from x in double precision.
+        ‖b − A x‖, computed from x in double precision: the least that was found.
     claimed_residual
         What the recurrence of the iteration claims it to be, just before.
     history
@@ -109,8 +110,8 @@ def cg(
     maxiter
         The most iterations; None: ten for each row, but no more than 100,000.
     M
-        A name of `preconditioners`; ``"auto"``, chosen by counted work; or a `Preconditioner` of
-        A, which is kept from solve to solve.
+        A name of `preconditioners`; ``"auto"``, chosen by counted work; a `Preconditioner` of A,
+        which is kept from solve to solve; None, as SciPy has it: ``"none"``.
     dtype
         ``"float64"``; ``"float32"``: all of the iteration but x and the true residual;
         ``"mixed"``: only what is read most, the preconditioner, is in single precision.
@@ -138,18 +139,17 @@ def cg(
     (array([0.5 , 0.5 , 0.5 , 0.25, 0.25, 0.25]), 0)
     """
     # Arguments.
+    dtype = _precision(dtype)
     if dtype not in _DTYPES:
         raise ValueError(f"dtype: {dtype!r} is unknown; known: {', '.join(_DTYPES)}")
     if not isinstance(A, SymmetricBlocks):
         A = M.A if isinstance(M, Preconditioner) else SymmetricBlocks(A)
     shape, right = _vector("b", b, A)
     x = np.zeros(A.shape[0]) if x0 is None else _vector("x0", x0, A)[1].copy()
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{name} is {value}: a number from 0 on is needed")
+    rtol, atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
     most = min(10 * A.shape[0], _MOST_ITERATIONS)
     if maxiter is not None:
-        most = count("maxiter", maxiter, least=0, most=2**31 - 1)
+        most = count("maxiter", maxiter, least=0, most=_LIMIT)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is {type(callback).__name__}: a function is needed")
     workers = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
@@ -170,8 +170,8 @@ def cg(
         preconditioner._core,
         right,
         x,
-        float(rtol),
-        float(atol),
+        rtol,
+        atol,
         most,
         dtype == "float32",
         workers,
@@ -180,6 +180,21 @@ def cg(
     return _result(
         told, x.reshape(shape), preconditioner, set_up - begin, time.perf_counter() - set_up
     )
+
+
+def _precision(dtype: Any) -> Any:
+    """Return the name of one of NumPy's, too."""
+    return dtype if isinstance(dtype, str) else np.dtype(dtype).name
+
+
+def _tolerance(name: str, given: Any) -> float:
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {given!r}: a number is needed") from None
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{name} is {value:g}: a number from 0 on is needed")
+    return value
 
 
 def _vector(name: str, given: Any, A: SymmetricBlocks) -> tuple[tuple[int, ...], np.ndarray]:
@@ -193,10 +208,12 @@ def _vector(name: str, given: Any, A: SymmetricBlocks) -> tuple[tuple[int, ...],
 
 def _factor(A: SymmetricBlocks, b: np.ndarray, x: np.ndarray, rtol: float, atol: float) -> float:
     """Return by how much the first residual is to be reduced."""
-    size = float(np.linalg.norm(b))
     rest = b - A.matvec(x).astype(np.float64) if x.any() else b
-    first = float(np.linalg.norm(rest))
-    return min(max(rtol * size, atol) / first, 1.0) if first > 0 else 1.0
+    unit = max(float(np.abs(b).max(initial=0)), float(np.abs(rest).max(initial=0)))
+    if not 0 < unit < np.inf:
+        return 1.0
+    size, first = float(np.linalg.norm(b / unit)), float(np.linalg.norm(rest / unit))
+    return min(max(rtol * size, atol / unit) / first, 1.0) if first > 0 else 1.0
 
 
 def _preconditioner(
@@ -208,10 +225,13 @@ def _preconditioner(
             raise ValueError("M is a preconditioner of another matrix than A")
         M.refresh()
         return M
+    known = ", ".join(["auto", *sorted(preconditioners())])
+    if M is None:
+        M = "none"
     if not isinstance(M, str):
-        raise TypeError(f"M is {type(M).__name__}: a name or a Preconditioner is needed")
+        wanted = f"a Preconditioner or a name is needed: {known}"
+        raise TypeError(f"M is {type(M).__name__}: {wanted}")
     if M != "auto" and M not in preconditioners():
-        known = ", ".join(["auto", *sorted(preconditioners())])
         raise ValueError(f"M: {M!r} is unknown; known: {known}")
     given = A._system(A.dtype == np.float32)
     kind = _core.choose_preconditioner(given, factor) if M == "auto" else M
@@ -226,7 +246,7 @@ def _reads_single(A: SymmetricBlocks, dtype: str, M: Preconditioner) -> bool:
     return dtype == "mixed" and M.kind in ("ssor", "block_ssor") and M.dtype == np.float32
 
 
-def _message(told: dict[str, Any], tolerance: str) -> str:
+def _message(told: dict[str, Any]) -> str:
     """Return the status in words."""
     made = f"after {told['iterations']} iterations"
     reached = f"|b - A x| is {told['residual']:.3g}, |b| {told['right']:.3g}"
@@ -235,7 +255,7 @@ def _message(told: dict[str, Any], tolerance: str) -> str:
         "max_iterations": f"not converged {made}, the most that were allowed: {reached}",
         "floor": f"rounding errors keep the residual above its tolerance, found {made}: {reached}",
         "indefinite": f"A is not positive definite, found {made}: {reached}",
-    }[told["status"]] + tolerance
+    }[told["status"]]
 
 
 def _result(
@@ -250,7 +270,7 @@ def _result(
         x=x,
         info=info,
         status=status,
-        message=_message(told, ""),
+        message=_message(told),
         iterations=told["iterations"],
         residual=told["residual"],
         claimed_residual=told["claim"],

@@ -8,8 +8,10 @@ static int show_iterate(void *context)
 {
     block_asking *c = context;
     PyEval_RestoreThread(c->thread);
-    PyObject *copy = PyArray_NewCopy((PyArrayObject *)c->iterate, NPY_CORDER);
-    PyObject *answer = copy ? PyObject_CallOneArg(c->callback, copy) : NULL;
+    /* A signal may have raised its exception already. */
+    PyObject *copy = NULL, *answer = NULL;
+    if (!PyErr_Occurred()) copy = PyArray_NewCopy((PyArrayObject *)c->iterate, NPY_CORDER);
+    answer = copy ? PyObject_CallOneArg(c->callback, copy) : NULL;
     int failed = !answer;
     Py_XDECREF(copy);
     Py_XDECREF(answer);

@@ -35,6 +35,7 @@ const cs_block_kernels CS_BUILD(cs_block_kernels) = {
     .step = BOTH(step_numbers),
     .turn = BOTH(turn_numbers),
     .dot = BOTH(dot_numbers),
+    .replace = BOTH(replace_numbers),
     .take = BOTH(take_vertices),
     .give = BOTH(give_vertices),
 };

@@ -77,6 +77,8 @@ typedef struct cs_block_kernels {
     /* p <- z + beta p */
     void (*turn[2])(const cs_block_vectors *v, const void *z, int64_t begin, int64_t end);
     double (*dot[2])(const void *x, const void *y, int64_t begin, int64_t end);
+    /* r <- by. Returns |r - by|^2 of the r from before. */
+    double (*replace[2])(void *r, const void *by, int64_t begin, int64_t end);
     /* Vertices begin .. end - 1, in the new numbers, from the old numbers, and to them. */
     void (*take[2])(const int64_t *old, const void *x, void *to, int64_t begin, int64_t end);
     void (*give[2])(const int64_t *old, const void *from, void *y, int64_t begin, int64_t end);

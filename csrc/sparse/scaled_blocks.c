@@ -36,6 +36,16 @@ int64_t cs_scaled_blocks_bytes(const cs_scaled_blocks *a)
            2 * CS_BLOCK_SIZE * s->vertices * number;
 }
 
+int64_t cs_scaled_blocks_pass_bytes(const cs_scaled_blocks *a)
+{
+    const cs_block_system *s = a->system;
+    int64_t number = s->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    int64_t blocks = 2 * (s->local.blocks - s->vertices) + s->outer.blocks;
+    int64_t rest = a->rest ? CS_BLOCK_SIZE * (int64_t)sizeof *a->rest : 0;
+    return blocks * (CS_BLOCK_SIZE * number + (int64_t)sizeof(int32_t)) +
+           s->vertices * (rest + 3 * (int64_t)sizeof(int64_t));
+}
+
 double cs_scaled_blocks_work(const cs_scaled_blocks *a)
 {
     return (double)(2 * CS_BLOCK_SIZE * a->system->local.blocks);

@@ -18,6 +18,9 @@ int64_t cs_scaled_blocks_factor(const cs_scaled_blocks *a, int threads);
 /* upper, beside and rest <- those of C^-1 A C^-T. */
 void cs_scaled_blocks_scale(const cs_scaled_blocks *a, int threads);
 
+/* Bytes that Eisenstat's product reads: U twice, the couplings between parts, what was lost. */
+int64_t cs_scaled_blocks_pass_bytes(const cs_scaled_blocks *a);
+
 /* Bytes of a pair of triangular solves, and its multiplications. */
 int64_t cs_scaled_blocks_bytes(const cs_scaled_blocks *a);
 double cs_scaled_blocks_work(const cs_scaled_blocks *a);

@@ -106,7 +106,7 @@ static void run_round(void *context, int64_t phase, int64_t task)
     for (int t = 0; t < WIDE; t++) g.sum += g.value[t];
     g.made++;
     int ends = ++g.round == ROUNDS;
-    g.chosen[g.round] = ends ? CS_NO_ROUND : (unsigned char)((g.sum / 7 + g.round) % LISTS);
+    g.chosen[g.round] = (unsigned char)(ends ? CS_NO_ROUND : (g.sum / 7 + g.round) % LISTS);
 }
 
 static void count_polls(void *context) { (*(int *)context)++; }

@@ -162,6 +162,14 @@ def test_sizes_that_float_has_no_room_for(system, kind, dtype, size):
     assert abs(other.iterations - usual.iterations) <= 0.1 * usual.iterations + 2
 
 
+def test_what_scipys_users_write(system):
+    b = right_side(system)
+    alone = cs.sparse.cg(system, b, M=None, dtype=np.float64)
+    assert alone.preconditioner.kind == "none"
+    np.testing.assert_array_equal(alone.x, cs.sparse.cg(system, b, M="none", dtype="float64").x)
+    assert alone != cs.sparse.cg(system, b)
+
+
 def test_shapes(matrix, system):
     b = right_side(system)
     flat = cs.sparse.cg(system, b)
@@ -187,6 +195,59 @@ def test_a_preconditioner_serves_one_solve_after_another(matrix):
     scaled = cs.sparse.cg(system, b, M=first.preconditioner, rtol=1e-8)
     assert scaled.iterations == first.iterations
     np.testing.assert_allclose(4 * scaled.x, first.x, rtol=1e-12)
+
+
+# ---- rounding ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["block_ssor", "jacobi", "cholesky", "multigrid"])
+def test_no_tolerance_makes_the_result_worse(matrix, system, kind, dtype):
+    """Below the floor the recurrence says nothing: the best iterate is returned."""
+    b = right_side(system)
+    direct = true_residual(matrix, b, np.linalg.solve(matrix.toarray(), b))
+    for rtol in (1e-13, 3e-14, 1e-14, 1e-15, 0):
+        result = cs.sparse.cg(system, b, M=kind, dtype=dtype, rtol=rtol)
+        assert result.status in ("converged", "floor")
+        assert true_residual(matrix, b, result.x) <= max(20 * direct, rtol * np.linalg.norm(b))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["jacobi", "cholesky", "multigrid", "block_ssor"])
+def test_a_definite_matrix_is_never_called_indefinite(matrix, system, kind, dtype):
+    b = right_side(system)
+    solution = np.linalg.solve(matrix.toarray(), b)
+    for rtol in (1e-12, 1e-14, 1e-16, 0):
+        result = cs.sparse.cg(system, b, solution, M=kind, dtype=dtype, rtol=rtol)
+        assert result.status in ("converged", "floor")
+        assert result.residual <= 1.2 * true_residual(matrix, b, solution)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["jacobi", "block_ssor", "multigrid"])
+def test_a_start_far_from_a_small_right_hand_side(kind, dtype):
+    A = cs.sparse.SymmetricBlocks(np.diag([2.0, 2, 2, 4, 4, 4]))
+    result = cs.sparse.cg(A, np.full(6, 1e-30), np.full(6, 1e10), M=kind, dtype=dtype, rtol=1e-6)
+    assert result.status in ("converged", "floor")
+    assert np.isfinite(result.x).all()
+    assert result.residual <= 1e-25
+
+
+@pytest.mark.parametrize("size", [1e-250, 1e-180, 1e180, 1e250])
+def test_squares_that_overflow_or_vanish(system, size):
+    b = right_side(system)
+    usual = cs.sparse.cg(system, b, M="block_ssor", rtol=1e-9)
+    other = cs.sparse.cg(system, size * b, M="block_ssor", rtol=1e-9)
+    assert (other.status, other.iterations) == ("converged", usual.iterations)
+    np.testing.assert_allclose(other.x / size, usual.x, rtol=1e-12)
+    np.testing.assert_allclose(other.residual / size, usual.residual, rtol=1e-5)
+
+
+def test_zero_is_the_solution_for_zero_from_any_start(system):
+    for kind in ("cholesky", "block_ssor"):
+        result = cs.sparse.cg(system, np.zeros(system.shape[0]), np.ones(system.shape[0]), M=kind)
+        assert (result.status, result.iterations) == ("converged", 0)
+        assert not result.x.any()
 
 
 # ---- the same bits -------------------------------------------------------------------------------
@@ -285,10 +346,10 @@ def test_a_diagonal_block_that_is_not_positive_is_named():
 # ---- interruption and errors ---------------------------------------------------------------------
 
 
-def solve_for(system, seconds):
-    begin = time.perf_counter()
+def solve_for(system, seconds, **options):
+    begin, b = time.perf_counter(), right_side(system)
     while time.perf_counter() < begin + seconds:
-        cs.sparse.cg(system, right_side(system), M="none", rtol=1e-12, dtype="float64")
+        cs.sparse.cg(system, b, M="none", rtol=1e-12, dtype="float64", **options)
 
 
 def test_ctrl_c_ends_a_solve():
@@ -303,10 +364,21 @@ def test_ctrl_c_ends_a_solve():
     timer.join()
 
 
+def test_ctrl_c_ends_a_solve_with_a_callback(system):
+    """The signal may come between two looks at an iterate."""
+    for wait in (0.05, 0.1, 0.15, 0.2):
+        timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            solve_for(system, 30, callback=lambda x: None)
+        timer.join()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"rtol": -1}, "rtol is -1"),
+        ({"maxiter": 2**31 - 1}, "maxiter is 2147483647"),
         ({"atol": np.nan}, "atol is nan"),
         ({"dtype": "half"}, "dtype: 'half' is unknown; known: float64, float32, mixed"),
         ({"M": "best"}, "M: 'best' is unknown; known: auto"),
@@ -323,8 +395,12 @@ def test_arguments_out_of_range_are_named(options, message):
 
 
 def test_other_wrong_arguments():
-    with pytest.raises(TypeError, match="M is int"):
+    with pytest.raises(TypeError, match="M is int: a Preconditioner or a name is needed: auto, "):
         cs.sparse.cg(np.eye(6), np.ones(6), M=3)
+    for name in ("rtol", "atol"):
+        for value in ("a", None):
+            with pytest.raises(TypeError, match=f"{name} is {value!r}"):
+                cs.sparse.cg(np.eye(6), np.ones(6), **{name: value})
     with pytest.raises(TypeError, match="callback is int"):
         cs.sparse.cg(np.eye(6), np.ones(6), callback=3)
     with pytest.raises(ValueError, match=r"b\[2\]"):
