@@ -110,6 +110,8 @@ class Cloth:
         ``(m, 3)``.
     attached
         Vertices ``(k,)``.
+    newton
+        Linear solves of a step; it can be assigned.
     info
         Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
         the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made, and
@@ -215,7 +217,7 @@ class Cloth:
         pull = finite_array("gravity", gravity)
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
-        self.newton = count("newton", newton, least=1, most=1000)
+        self.newton = newton
         self.dtype = dtype
         self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
         most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
@@ -264,6 +266,15 @@ class Cloth:
         return f"<Cloth of {vertices} vertices, {faces} faces, t = {self.time:g} s>"
 
     # ---- state -----------------------------------------------------------------------------------
+
+    @property
+    def newton(self) -> int:
+        """Linear solves of a step."""
+        return self._newton
+
+    @newton.setter
+    def newton(self, value: int) -> None:
+        self._newton = count("newton", value, least=1, most=1000)
 
     @property
     def masses(self) -> np.ndarray:

@@ -142,6 +142,8 @@ cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const d
                         const cs_cloth_call *call, cs_error *error)
 {
     cs_cloth_report report = {.verdict = CS_CG_CONVERGED, .threads = call->threads};
+    if (call->newton < 1)
+        return cs_fail(error, CS_INVALID, "newton is %d: it must be at least 1", call->newton);
     cs_status status = cs_cloth_begin(cloth, h, target, force, error);
     for (int n = 0; !status && n < call->newton; n++) {
         cs_cloth_assemble(cloth, call->threads);

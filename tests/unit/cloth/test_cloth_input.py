@@ -226,6 +226,27 @@ def test_setters_refuse_what_does_not_fit():
         cloth.velocities = np.full((12, 3), np.nan)
 
 
+@pytest.mark.parametrize(
+    ("newton", "wanted"), [(0, "at least 1"), (-1, "at least 1"), (1001, "at most 1000")]
+)
+def test_newton_is_checked_when_it_is_assigned(newton, wanted):
+    cloth = make()
+    with pytest.raises(ValueError, match=f"newton is {newton}: it must be {wanted}"):
+        cloth.newton = newton
+    assert cloth.newton == 1
+    cloth.newton = 2
+    cloth.step(1e-2)
+    assert cloth.velocities[0, 2] == pytest.approx(-9.81e-2)
+
+
+@pytest.mark.parametrize("newton", [0, -1])
+def test_a_step_without_a_solve_is_refused_by_the_library(newton):
+    cloth = make(velocities=VERTICES)
+    with pytest.raises(ValueError, match=f"newton is {newton}: it must be at least 1"):
+        cloth._core.step(1e-2, None, None, newton, 0)
+    assert np.array_equal(cloth.velocities, VERTICES)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "mixed"])
 def test_every_allocation_may_fail(dtype):
     gc.collect()
