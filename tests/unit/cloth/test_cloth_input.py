@@ -101,6 +101,7 @@ def with_entry(array, index, value):
 
 
 TWO = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]])
+HINGE = [[0, 1, 2], [1, 0, 3]]
 WRONG = {
     "nan": ({"vertices": with_entry(VERTICES, (2, 1), np.nan)}, r"vertices\[2, 1\] is nan"),
     "rest nan": ({"rest": with_entry(VERTICES, (2, 1), np.inf)}, r"rest\[2, 1\] is inf"),
@@ -121,6 +122,10 @@ WRONG = {
     "line": (
         {"vertices": [[0, 0, 0], [1, 1, 1], [2, 2, 2]], "faces": [[0, 1, 2]]},
         r"faces\[0\] is degenerate",
+    ),
+    "thin": (
+        {"vertices": [[0, 0], [1, 0], [0.5, 0.9], [0.5, -0.9e-6]], "faces": HINGE},
+        r"faces\[1\] is degenerate: its rest shape has the area 4.5e-07",
     ),
     "repeated": (
         {"vertices": TWO, "faces": [[0, 1, 2], [1, 3, 2], [1, 2, 0]]},
@@ -224,6 +229,24 @@ def test_setters_refuse_what_does_not_fit():
         cloth.positions = VERTICES[1:]
     with pytest.raises(ValueError, match=r"velocities\[0, 0\] is nan"):
         cloth.velocities = np.full((12, 3), np.nan)
+
+
+@pytest.mark.parametrize("bending_model", ["hinge", "quadratic"])
+def test_thin_faces_that_are_not_refused_can_bend(bending_model):
+    """Down to the limit, whatever the edge that the longest one is."""
+    for thin in (1.0000000001e-6, 1.1e-6, 1e-5):
+        for turn in range(3):
+            faces = [HINGE[0], np.roll(HINGE[1], turn)]
+            cloth = make(
+                [[0, 0], [1, 0], [0.5, 0.9], [0.5, -thin]],
+                faces,
+                bending=1e-9,
+                bending_model=bending_model,
+            )
+            A, b = cloth.system(1e-3)
+            assert np.isfinite(A.to_scipy().data).all()
+            assert np.isfinite(b).all()
+            assert np.isfinite(cloth.energy()).all()
 
 
 @pytest.mark.parametrize(
