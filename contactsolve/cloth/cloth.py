@@ -263,7 +263,11 @@ class Cloth:
 
     def __repr__(self) -> str:
         vertices, faces = len(self.masses), len(self.faces)
-        return f"<Cloth of {vertices} vertices, {faces} faces, t = {self.time:g} s>"
+        try:
+            when = f"t = {self.time:g} s"
+        except RuntimeError:
+            when = "in a step"
+        return f"<Cloth of {vertices} vertices, {faces} faces, {when}>"
 
     # ---- state -----------------------------------------------------------------------------------
 
@@ -369,6 +373,9 @@ class Cloth:
             result is not finite. The state stays as it was.
         KeyboardInterrupt
             After Ctrl-C. The state is that before or after the step.
+        RuntimeError
+            Another thread is in the middle of a step of this cloth. Whatever reads its state or its
+            report meanwhile raises this error, too.
         """
         self._core.step(*self._arguments(h), self.newton, self._threads)
         if not self._warned:
