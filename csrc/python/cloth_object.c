@@ -231,10 +231,17 @@ static PyObject *assembled(cloth_object *self, long long threads)
     npy_intp shape[3] = {(npy_intp)graph->start[graph->count], 3, 3};
     PyObject *values = PyArray_SimpleNew(3, shape, NPY_DOUBLE);
     if (!values) return NULL;
+    cs_error error = {0};
+    cs_status status;
     Py_BEGIN_ALLOW_THREADS
-    cs_cloth_assemble(&self->cloth, threads_for(self, threads));
-    cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
+    status = cs_cloth_assemble(&self->cloth, threads_for(self, threads), &error);
+    if (!status) cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
     Py_END_ALLOW_THREADS
+    if (status) {
+        raise_error(&error);
+        Py_DECREF(values);
+        return NULL;
+    }
     return Py_BuildValue("(NN)", values, new_doubles(self->cloth.right, 3 * graph->count));
 }
 

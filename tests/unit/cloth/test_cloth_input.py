@@ -1,6 +1,7 @@
 """Meshes from everywhere, and wrong input: the error names argument, index and value."""
 
 import gc
+import re
 import types
 
 import numpy as np
@@ -221,6 +222,30 @@ def test_a_step_out_of_all_numbers_changes_nothing():
     with pytest.raises(ValueError, match=r"a shorter step|not positive definite"):
         cloth.step(1e10)
     assert np.array_equal(cloth.positions, before)
+
+
+@pytest.mark.parametrize(
+    ("h", "scale", "given"),
+    [
+        (1e300, 1.0, {}),
+        (1e20, 1.0, {"dtype": "float32"}),
+        (1e20, 1.0, {"dtype": "mixed"}),
+        (1.0, 1.0, {"young": 1e40, "dtype": "float32"}),
+        (1e-2, 1.0, {"density": 1e42, "dtype": "float32"}),
+        (1e-2, 1e308, {"damping": 0.1}),
+        (1e-2, 1e200, {"damping": 0.1}),
+    ],
+)
+def test_a_system_that_overflows_is_named(h, scale, given):
+    cloth = make(**given)
+    cloth.positions = before = scale * VERTICES
+    wanted = rf"the system of the step of {re.escape(f'{h:g}')} s from t = 0 s overflows at vertex "
+    advice = "is needed, or dtype='float64'" if "dtype" in given else "is needed"
+    for call in (cloth.step, cloth.system):
+        with pytest.raises(ValueError, match=rf"{wanted}\d+: a shorter step, .* {advice}$"):
+            call(h)
+    assert np.array_equal(cloth.positions, before)
+    assert cloth.info["steps"] == 0
 
 
 def test_setters_refuse_what_does_not_fit():
