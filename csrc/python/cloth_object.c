@@ -170,6 +170,16 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
+/* set_time(time): a finite one. */
+static PyObject *cloth_set_time(cloth_object *self, PyObject *number)
+{
+    double time = PyFloat_AsDouble(number);
+    if (PyErr_Occurred() || begin(self) < 0) return NULL;
+    self->cloth.time = time;
+    end(self);
+    return Py_NewRef(Py_None);
+}
+
 /* forget() */
 static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
 {
@@ -392,6 +402,8 @@ static PyMethodDef cloth_methods[] = {
      "state()\n--\n\n(positions, velocities, time), as copies."},
     {"set_state", (PyCFunction)(void (*)(void))cloth_set_state, METH_VARARGS,
      "set_state(positions, velocities, time)\n--\n\nReplaces the state."},
+    {"set_time", (PyCFunction)(void (*)(void))cloth_set_time, METH_O,
+     "set_time(time)\n--\n\nReplaces the time alone; the solver stays."},
     {"forget", (PyCFunction)(void (*)(void))cloth_forget, METH_NOARGS,
      "forget()\n--\n\nMakes what follows depend on the state alone, not on earlier steps."},
     {"energy", (PyCFunction)(void (*)(void))cloth_energy, METH_NOARGS,

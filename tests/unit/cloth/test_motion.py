@@ -327,6 +327,7 @@ def calls_of(cloth):
         "describe": core.describe,
         "solver": core.solver,
         "solver_origin": core.solver_origin,
+        "set_time": lambda: core.set_time(0.0),
         "set_counts": lambda: core.set_counts(0, 0),
         "positions": lambda: cloth.positions,
         "info": lambda: cloth.info,
@@ -366,6 +367,16 @@ def test_parts_change_rounding_only(partition):
     many = hung(parts=7, partition=partition).system(1e-2)
     assert np.array_equal(one[0].to_scipy().data, many[0].to_scipy().data)
     assert np.array_equal(one[1], many[1])
+
+
+def test_a_new_time_keeps_the_solver_and_a_new_state_does_not():
+    cloth = hung()
+    cloth.step(1e-2)
+    number = cloth._core.solver()
+    cloth.time = 5.0
+    assert (cloth.time, cloth._core.solver()) == (5.0, number)
+    cloth.positions = cloth.positions
+    assert not cloth._core.solver()
 
 
 def test_a_state_can_be_set_and_goes_on_with_the_same_bits():
