@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import finite_array, index_array
+from .._arrays import finite_array, index_array, read_only
 
 __all__ = ["Attachment"]
 
@@ -17,9 +17,10 @@ class Attachment:
 
     def __init__(self, attach: Any) -> None:
         self.motion: Callable[[float], Any] | None = None
-        if isinstance(attach, tuple) and len(attach) == 2 and callable(attach[1]):
+        if isinstance(attach, (tuple, list)) and len(attach) == 2 and callable(attach[1]):
             attach, self.motion = attach
-        self.vertices = index_array("attach", [] if attach is None else attach).copy()
+        vertices = index_array("attach", [] if attach is None else attach)
+        self.vertices = read_only(vertices.copy())
         if self.vertices.ndim != 1:
             raise ValueError(f"attach has shape {self.vertices.shape}: (k,) is needed")
 

@@ -12,6 +12,8 @@ from .._optional import optional
 
 __all__ = ["points", "read_mesh"]
 
+_PASSED = ("line", "vertex")  # cells of a file that are no faces
+
 
 def read_mesh(vertices: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices ``(n, 3)`` and faces ``(m, 3)``; C checks what the faces refer to."""
@@ -44,11 +46,12 @@ def _from_file(path: str) -> tuple[np.ndarray, np.ndarray]:
         mesh = meshio.read(path)
     except SystemExit as error:  # meshio leaves Python where it cannot read
         raise ValueError(f"{path}: meshio cannot read this file") from error
-    cells = mesh.cells_dict
-    if "triangle" not in cells:
-        found = ", ".join(sorted(cells)) or "no cells"
-        raise ValueError(f"{path}: a mesh of triangles is needed, the file has {found}")
-    return mesh.points, cells["triangle"]
+    found = {block.type for block in mesh.cells}
+    others = sorted(kind for kind in found - {"triangle"} if not kind.startswith(_PASSED))
+    if others or "triangle" not in found:
+        told = ", ".join(others or sorted(found)) or "no cells"
+        raise ValueError(f"{path}: a mesh of triangles is needed, the file has {told}")
+    return mesh.points, mesh.get_cells_type("triangle")
 
 
 def points(name: str, value: Any) -> np.ndarray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from .. import _core
-from .._arrays import finite_array
+from .._arrays import finite_array, read_only
 from .._optional import optional
 from .._options import count
 from ..sparse import SymmetricBlocks
@@ -26,6 +26,7 @@ __all__ = ["Cloth", "Energy"]
 _MODELS = ("hinge", "quadratic")
 _DTYPES = ("float64", "float32", "mixed")  # by their numbers in C
 _MOST_ITERATIONS = 10_000  # of a solve, unless the caller says how many
+_MAX_ITERATIONS = 10_000_000  # that the caller may ask for: each takes a few bytes
 _MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
 
 
@@ -91,7 +92,7 @@ class Cloth:
     rtol
         Tolerance of a solve: of the true residual, over that of no change.
     max_iterations
-        The most iterations of a solve.
+        The most iterations of a solve, at most 10 million.
     M
         The preconditioner, a name out of `contactsolve.sparse.preconditioners` but ``"ssor"``; or
         ``"auto"``, chosen by counted work for the first step, and when `h` changes.
@@ -101,15 +102,20 @@ class Cloth:
     Attributes
     ----------
     positions, velocities
-        ``(n, 3)`` [m, m/s], copies; they can be assigned.
+        ``(n, 3)`` [m, m/s], copies. They can be assigned: the next step then makes its solver anew,
+        and chooses the preconditioner again if M is ``"auto"``.
     time
-        [s]; it can be assigned.
+        [s]; it can be assigned, and the solver stays.
     masses
-        ``(n,)`` [kg].
+        ``(n,)`` [kg]; read-only.
     faces
-        ``(m, 3)``.
+        ``(m, 3)``; read-only.
     attached
-        Vertices ``(k,)``.
+        Vertices ``(k,)``; read-only.
+    dtype
+        Of the matrix; read-only.
+    newton
+        Linear solves of a step; it can be assigned.
     info
         Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
         the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made, and
@@ -194,7 +200,7 @@ class Cloth:
     ) -> None:
         # The mesh.
         x, triangles = read_mesh(vertices, faces)
-        self.faces = triangles.copy()
+        self._faces = read_only(triangles.copy())
         shape = x if rest is None else points("rest", rest)
         if shape.shape != x.shape:
             raise ValueError(f"rest has {len(shape)} vertices: {len(x)} are needed")
@@ -215,19 +221,18 @@ class Cloth:
         pull = finite_array("gravity", gravity)
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
-        self.newton = count("newton", newton, least=1, most=1000)
-        self.dtype = dtype
+        self.newton = newton
+        self._dtype = dtype
         self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
-        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
+        most = count("max_iterations", max_iterations, least=1, most=_MAX_ITERATIONS)
         self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
-        labels = labels_of(partition, self._parts, *_graph(self.faces, len(x), partition))
+        labels = labels_of(partition, self._parts, *_graph(self._faces, len(x), partition))
 
         # The object of C, and its state.
-        most = count("max_iterations", max_iterations, least=1, most=2**31 - 1)
         self._core = _core.Cloth(
             x,
             shape,
-            self.faces,
+            self._faces,
             np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
             bending_model == "quadratic",
             self._parts,
@@ -253,6 +258,7 @@ class Cloth:
             "threads": self._threads or None,
         }
         self._told = self._core.describe()
+        self._masses = read_only(self._told["mass"])
         constant = forces is not None and not callable(forces)
         self._forces = self._vectors(forces).copy() if constant else forces
         self._warned = False
@@ -261,14 +267,44 @@ class Cloth:
 
     def __repr__(self) -> str:
         vertices, faces = len(self.masses), len(self.faces)
-        return f"<Cloth of {vertices} vertices, {faces} faces, t = {self.time:g} s>"
+        try:
+            when = f"t = {self.time:g} s"
+        except RuntimeError:
+            when = "in a step"
+        return f"<Cloth of {vertices} vertices, {faces} faces, {when}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies and pickles, which would share or lack the state of C."""
+        raise TypeError(
+            "a Cloth can be neither copied nor pickled: record a run of it, of 0 s say, as in "
+            "cloth.run(0, h, record=path), and load the frame with Cloth.load(path)"
+        )
 
     # ---- state -----------------------------------------------------------------------------------
 
     @property
+    def dtype(self) -> str:
+        """The precision of the matrix."""
+        return self._dtype
+
+    @property
+    def newton(self) -> int:
+        """Linear solves of a step."""
+        return self._newton
+
+    @newton.setter
+    def newton(self, value: int) -> None:
+        self._newton = count("newton", value, least=1, most=1000)
+
+    @property
     def masses(self) -> np.ndarray:
         """Masses of the vertices, ``(n,)`` [kg]."""
-        return self._told["mass"]
+        return self._masses
+
+    @property
+    def faces(self) -> np.ndarray:
+        """Numbers of vertices, ``(m, 3)``."""
+        return self._faces
 
     @property
     def attached(self) -> np.ndarray:
@@ -302,8 +338,10 @@ class Cloth:
 
     @time.setter
     def time(self, value: float) -> None:
-        x, v, _ = self._core.state()
-        self._core.set_state(x, v, float(_numbers(time=value)[0]))
+        time = float(_numbers(time=value)[0])
+        if not np.isfinite(time):
+            raise ValueError(f"time is {time:g}: a finite number of seconds is needed")
+        self._core.set_time(time)
 
     def energy(self) -> Energy:
         """Return kinetic energy, and those of gravity, membrane and bending [J].
@@ -358,6 +396,9 @@ class Cloth:
             result is not finite. The state stays as it was.
         KeyboardInterrupt
             After Ctrl-C. The state is that before or after the step.
+        RuntimeError
+            Another thread is in the middle of a step of this cloth. Whatever reads its state or its
+            report meanwhile raises this error, too.
         """
         self._core.step(*self._arguments(h), self.newton, self._threads)
         if not self._warned:
@@ -503,7 +544,15 @@ def _numbers(**given: Any) -> np.ndarray:
     for name, value in given.items():
         if np.shape(value) != () or isinstance(value, (str, bytes, complex, type(None))):
             raise TypeError(f"{name} is {value!r}: a number is needed")
-    return np.array([float(value) for value in given.values()])
+    return np.array([_float(name, value) for name, value in given.items()])
+
+
+def _float(name: str, value: Any) -> float:
+    """Return a number, unless it is an integer beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large: a finite number is needed") from None
 
 
 def _steps(seconds: Any, h: Any) -> Iterable[float]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .._arrays import index
 from ..io._hdf5 import Hdf5Reader
 from ..io._json import from_json
 from ..io._unclosed import mark_closed
@@ -180,7 +181,7 @@ class Recording:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what has been read of all frames, such as `times`, stays."""
         self._reader.file.close()
 
     def __len__(self) -> int:
@@ -243,10 +244,10 @@ class Recording:
 
     def _number(self, frame: int) -> int:
         """Return the number of a frame, counted from the beginning."""
-        count = len(self)
+        frame, count = index("frame", frame), len(self)
         if not -count <= frame < count:
             raise IndexError(f"{self._reader.path} has {count} frames: {frame} is none of them")
-        return int(frame) % count
+        return frame % count
 
     def _frame(self, number: int) -> Frame:
         """Return a frame whose hash is right."""
@@ -272,6 +273,8 @@ class Recording:
 
     def _rows(self, number: int, name: str, begin: int, count: int) -> np.ndarray:
         """Return rows of a dataset for a frame."""
+        if not self._reader.file:
+            raise ValueError(f"{self._reader.path}: the recording is closed")
         try:
             return self._reader.part_of(name, "f", begin, begin + count)
         except ValueError as error:

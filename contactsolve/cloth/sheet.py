@@ -11,6 +11,7 @@ from .._options import count
 
 __all__ = ["sheet"]
 
+_TOO_MANY = 2**31  # vertices
 _DIAGONALS = ("alternating", "one")
 
 
@@ -22,7 +23,7 @@ def sheet(
     Parameters
     ----------
     rows, columns
-        Vertices along y and along x, at least 2 each.
+        Vertices along y and along x, at least 2 each; fewer than 2³¹ vertices.
     size
         Lengths along x and y [m]; one number for both.
     diagonals
@@ -46,6 +47,10 @@ def sheet(
     """
     rows = count("rows", rows, least=2, most=2**31 - 1)
     columns = count("columns", columns, least=2, most=2**31 - 1)
+    if rows * columns >= _TOO_MANY:
+        raise ValueError(
+            f"rows is {rows} and columns is {columns}: a sheet has fewer than 2^31 vertices"
+        )
     lengths = finite_array("size", size)
     if lengths.shape not in ((), (1,), (2,)) or not (lengths > 0).all():
         raise ValueError(f"size is {size!r}: one or two positive lengths are needed")

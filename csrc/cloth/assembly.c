@@ -3,7 +3,11 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/share.h"
+#include "sparse/scaled_blocks.h"
 
+#include <float.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +128,8 @@ out:
 typedef struct assembly {
     cs_cloth *cloth;
     cs_element_state state;
+    double most;                  /* the largest number of the matrix */
+    _Atomic(long long) overflown; /* the first vertex with a larger one, in old numbers */
 } assembly;
 
 static void compute_triangles(void *context, int64_t piece, int64_t begin, int64_t end)
@@ -161,15 +167,12 @@ static void add_share(const cs_cloth *cloth, int64_t share, double *block)
                 a == b ? (own[3 * i + j] + own[3 * j + i]) / 2 : own[a < b ? 3 * i + j : 3 * j + i];
 }
 
-/* Stores block e, column by column, in the precision of its system. */
-static void store_block(int single, const cs_block_rows *rows, int64_t e, const double *block)
+/* Whether all numbers are of at most this size; NaN is not. */
+static int fits(const double *number, int count, double most)
 {
-    for (int j = 0; j < CS_BLOCK_ROWS; j++)
-        for (int i = 0; i < CS_BLOCK_ROWS; i++) {
-            int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
-            if (single) ((float *)rows->value)[at] = (float)block[CS_BLOCK_ROWS * i + j];
-            else ((double *)rows->value)[at] = block[CS_BLOCK_ROWS * i + j];
-        }
+    int all = 1;
+    for (int k = 0; k < count; k++) all &= fabs(number[k]) <= most;
+    return all;
 }
 
 /* block <- that between two vertices, in old numbers: eliminated if one of them is attached. */
@@ -210,54 +213,83 @@ static void fill_right(const cs_cloth *cloth, int64_t at, int64_t i)
     }
 }
 
-/* Row i of A_loc, and of A_ext, whose columns are the numbers of `outer_vertex`. */
-static void fill_row(const cs_cloth *cloth, int64_t i, const int64_t *outer_vertex)
+/* Stores block e of both precisions. Returns whether it fits into them. */
+static int store_block(const assembly *all, const cs_block_rows *rows, const cs_block_rows *half,
+                       int64_t e, const double *block)
 {
+    const cs_cloth *cloth = all->cloth;
+    cs_block_store(rows->value, cloth->system.single, e, block);
+    if (cloth->options.precision == CS_CLOTH_MIXED) cs_block_store(half->value, 1, e, block);
+    return fits(block, CS_BLOCK_SIZE, all->most);
+}
+
+/* Row i of A_loc, and of A_ext, whose columns are the numbers of `outer_vertex`. Returns whether all blocks fit. */
+static int fill_row(const assembly *all, int64_t i, const int64_t *outer_vertex)
+{
+    int fit = 1;
     double block[CS_BLOCK_SIZE];
+    const cs_cloth *cloth = all->cloth;
     const cs_block_system *s = &cloth->system, *half = &cloth->half;
-    int mixed = cloth->options.precision == CS_CLOTH_MIXED;
     for (int64_t e = s->local.start[i]; e < s->local.start[i + 1]; e++) {
         sum_block(cloth, &cloth->local, e, s->old[i], s->old[s->local.column[e]], block);
-        store_block(s->single, &s->local, e, block);
-        if (mixed) store_block(1, &half->local, e, block);
+        fit &= store_block(all, &s->local, &half->local, e, block);
     }
     for (int64_t e = s->outer.start[i]; e < s->outer.start[i + 1]; e++) {
         int64_t j = outer_vertex[s->outer.column[e]];
         sum_block(cloth, &cloth->outer, e, s->old[i], s->old[j], block);
-        store_block(s->single, &s->outer, e, block);
-        if (mixed) store_block(1, &half->outer, e, block);
+        fit &= store_block(all, &s->outer, &half->outer, e, block);
     }
+    return fit;
 }
 
 /* The rows of a part. */
 static void fill_part(void *context, int64_t part, int thread)
 {
-    const assembly *all = context;
+    assembly *all = context;
     const cs_cloth *cloth = all->cloth;
     const cs_block_system *s = &cloth->system;
     (void)thread;
     for (int64_t i = s->first[part]; i < s->first[part + 1]; i++) {
-        fill_row(cloth, i, s->outer_vertex + s->outer_first[part]);
-        fill_right(cloth, i, s->old[i]);
+        int64_t old = s->old[i];
+        int fit = fill_row(all, i, s->outer_vertex + s->outer_first[part]);
+        fill_right(cloth, i, old);
+        if (!fit || !fits(cloth->right + 3 * old, 3, DBL_MAX)) cs_note_least(&all->overflown, old);
     }
 }
 
 /* A pass is too short to ask anything meanwhile. */
 static void wait_for_others(void *context) { (void)context; }
 
-void cs_cloth_assemble(cs_cloth *cloth, int threads)
+/* Names the vertex and what may help. */
+static cs_status fail_at(const cs_cloth *cloth, int64_t vertex, cs_error *error)
 {
+    int single = cloth->options.precision != CS_CLOTH_F64;
+    return cs_fail(error, CS_INVALID,
+                   "the system of the step of %s s from t = %s s overflows at vertex %lld: a "
+                   "shorter step, or a smaller state or stiffness, is needed%s",
+                   cs_number(cloth->h).text, cs_number(cloth->time).text, (long long)vertex,
+                   single ? ", or dtype='float64'" : "");
+}
+
+cs_status cs_cloth_assemble(cs_cloth *cloth, int threads, cs_error *error)
+{
+    int single = cloth->options.precision != CS_CLOTH_F64;
+    int64_t vertices = cloth->system.vertices;
     assembly all = {.cloth = cloth,
                     .state = {.position = cloth->next_position,
                               .rate = cloth->iterate ? cloth->next_velocity : cloth->shift,
                               .shift = cloth->shift,
                               .h = cloth->h,
-                              .damping = cloth->options.damping}};
+                              .damping = cloth->options.damping},
+                    .most = single ? FLT_MAX : DBL_MAX};
+    atomic_init(&all.overflown, vertices);
     cs_loop(threads, cloth->mesh.faces, compute_triangles, &all);
     cs_loop(threads, cloth->hinges, compute_hinges, &all);
     const cs_tasks tasks = {cloth->system.parts, cloth->system.task, fill_part, wait_for_others,
                             &all};
     cs_share_out(&tasks, threads);
+    int64_t first = atomic_load(&all.overflown);
+    return first < vertices ? fail_at(cloth, first, error) : CS_OK;
 }
 
 /* ---- the whole matrix --------------------------------------------------------------------------------------- */

@@ -2,9 +2,6 @@
 
 #include "core/vector.h"
 
-/* A face whose height over the edge is less than this part of the edge has no normal to bend: its hinge does nothing. */
-#define LEAST_HEIGHT 1e-6
-
 /* The faces of a hinge in some state. */
 typedef struct opened {
     double edge[3], length; /* from vertex 0 to vertex 1 */
@@ -13,9 +10,10 @@ typedef struct opened {
     double foot[2]; /* of these heights, in parts of the edge */
 } opened;
 
-/* Returns 0 if a face has collapsed. */
+/* Returns 0 if a face has collapsed: its hinge does nothing. */
 static int open_hinge(const int64_t *vertex, const double *x, opened *o)
 {
+    int whole = 1;
     const double *start = x + 3 * vertex[0];
     cs_subtract(x + 3 * vertex[1], start, o->edge);
     o->length = cs_length(o->edge);
@@ -26,11 +24,11 @@ static int open_hinge(const int64_t *vertex, const double *x, opened *o)
         if (s == 0) cs_cross(o->edge, d, o->normal[s]);
         else cs_cross(d, o->edge, o->normal[s]);
         double doubled = cs_normalize(o->normal[s]);
-        if (!(doubled > LEAST_HEIGHT * o->length * o->length)) return 0;
+        if (!(doubled > CS_LEAST_HEIGHT * o->length * o->length)) whole = 0;
         o->height[s] = doubled / o->length;
         o->foot[s] = cs_dot(d, o->edge) / (o->length * o->length);
     }
-    return 1;
+    return whole;
 }
 
 /* theta: positive if vertices 2 and 3 have moved against the normals. Its sine and cosine lose no digits in a flat state. */
@@ -50,9 +48,11 @@ static void hold(const opened *o, double second, double third, double *ends)
 
 void cs_hinge_measure(cs_hinge_rest *rest, const cs_hinge *hinge, const double *x)
 {
-    opened o = {0};
+    opened o;
     for (int a = 0; a < 4; a++) rest->vertex[a] = hinge->vertex[a];
-    open_hinge(rest->vertex, x, &o);
+
+    /* Faces that are not degenerate are whole, but for rounding at the limit, which leaves all lengths positive. */
+    (void)open_hinge(rest->vertex, x, &o);
     rest->size = o.length / (o.height[0] + o.height[1]);
     rest->angle = angle_of(&o);
     rest->weight[2] = 1 / o.height[0];

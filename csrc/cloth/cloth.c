@@ -34,7 +34,8 @@ static cs_status check_options(const cs_cloth_options *o, cs_error *error)
         status =
             need(o->damping >= 0 && isfinite(o->damping), "damping", o->damping, natural, error);
     if (!status)
-        status = need(o->rtol >= 0 && o->rtol < 1, "rtol", o->rtol, "a number from 0 to 1", error);
+        status = need(o->rtol >= 0 && o->rtol < 1, "rtol", o->rtol,
+                      "a number of at least 0 and below 1", error);
     return status;
 }
 

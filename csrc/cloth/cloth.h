@@ -127,7 +127,8 @@ cs_status cs_cloth_attach(cs_cloth *cloth, const int64_t *vertex, int64_t count,
  * NULL. Fails for h <= 0. */
 cs_status cs_cloth_begin(cs_cloth *cloth, double h, const double *target, const double *force,
                          cs_error *error);
-void cs_cloth_assemble(cs_cloth *cloth, int threads);
+/* Fails where a number of the system is too large for its precision, or none. */
+cs_status cs_cloth_assemble(cs_cloth *cloth, int threads, cs_error *error);
 void cs_cloth_correct(cs_cloth *cloth, const double *change, int threads);
 cs_status cs_cloth_finish(cs_cloth *cloth, cs_error *error);
 

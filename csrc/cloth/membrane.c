@@ -5,9 +5,6 @@
 
 #include <float.h>
 
-/* A rest triangle whose height is less than this part of its longest edge is degenerate. */
-#define LEAST_HEIGHT 1e-8
-
 /* The least singular value by which stress is divided: the stiffness of a triangle that is squeezed to a line has a bound. */
 #define LEAST_STRETCH 0.0625
 
@@ -22,7 +19,7 @@ cs_status cs_triangle_measure(cs_triangle_rest *rest, const double *const x[3], 
     cs_cross(d1, d2, normal);
     double length = cs_length(d1), doubled = cs_length(normal);
     double longest = fmax(length, fmax(cs_length(d2), cs_length(d3)));
-    if (!(doubled > LEAST_HEIGHT * longest * longest))
+    if (!(doubled > CS_LEAST_HEIGHT * longest * longest))
         return cs_fail(error, CS_INVALID,
                        "faces[%lld] is degenerate: its rest shape has the area %s", (long long)t,
                        cs_number(doubled / 2).text);

@@ -17,6 +17,10 @@
 
 #include <stdint.h>
 
+/* A face whose height over an edge is less than this part of the edge is degenerate: at rest it is refused, and in motion it
+ * has no normal to bend. */
+#define CS_LEAST_HEIGHT 1e-6
+
 /* Lame's constants of plane stress [N/m]. */
 typedef struct cs_membrane {
     double lambda, mu;
@@ -58,7 +62,8 @@ typedef struct cs_triangle {
     double load[2][3]; /* of vertex a: -(load[0] gradient[a][0] + load[1] gradient[a][1]) */
 } cs_triangle;
 
-/* rest <- the triangle of the corners x[0..2]. Fails if it is degenerate; `t` is its number, for the message. */
+/* rest <- the triangle of the corners x[0..2]. Fails if it is degenerate over its longest edge, and so over no other; `t` is
+ * its number, for the message. */
 cs_status cs_triangle_measure(cs_triangle_rest *rest, const double *const x[3], int64_t t,
                               cs_error *error);
 

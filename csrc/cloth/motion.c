@@ -95,10 +95,8 @@ cs_status cs_cloth_remake(cs_cloth *cloth, double h, const double *x, const doub
     cs_cloth_forget(cloth);
     set_state(cloth, x, v);
     status = cs_cloth_begin(cloth, h, NULL, NULL, error);
-    if (!status) {
-        cs_cloth_assemble(cloth, call->threads);
-        status = ready_solver(cloth, call, error);
-    }
+    if (!status) status = cs_cloth_assemble(cloth, call->threads, error);
+    if (!status) status = ready_solver(cloth, call, error);
     set_state(cloth, position, velocity);
 out:
     cs_arena_clear(&scratch);
@@ -142,10 +140,12 @@ cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const d
                         const cs_cloth_call *call, cs_error *error)
 {
     cs_cloth_report report = {.verdict = CS_CG_CONVERGED, .threads = call->threads};
+    if (call->newton < 1)
+        return cs_fail(error, CS_INVALID, "newton is %d: it must be at least 1", call->newton);
     cs_status status = cs_cloth_begin(cloth, h, target, force, error);
     for (int n = 0; !status && n < call->newton; n++) {
-        cs_cloth_assemble(cloth, call->threads);
-        status = solve(cloth, call, &report, error);
+        status = cs_cloth_assemble(cloth, call->threads, error);
+        if (!status) status = solve(cloth, call, &report, error);
         if (!status) cs_cloth_correct(cloth, cloth->change, call->threads);
     }
     if (!status) status = cs_cloth_finish(cloth, error);

@@ -26,6 +26,8 @@ static int begin(cloth_object *self)
     return -1;
 }
 
+static void end(cloth_object *self) { atomic_flag_clear(&self->busy); }
+
 /* Threads of a step; `most`: 0 for all that are available, as far as other processes leave them. */
 static int threads_for(cloth_object *self, long long most)
 {
@@ -123,7 +125,7 @@ static PyObject *cloth_attach(cloth_object *self, PyObject *vertices)
     if (begin(self) == 0) {
         if (cs_cloth_attach(&self->cloth, PyArray_DATA(vertex), PyArray_SIZE(vertex), &error))
             raise_error(&error);
-        atomic_flag_clear(&self->busy);
+        end(self);
     }
     Py_DECREF(vertex);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
@@ -140,9 +142,12 @@ static PyObject *vectors_of(const cloth_object *self, const double *x)
 static PyObject *cloth_state(cloth_object *self, PyObject *unused)
 {
     (void)unused;
+    if (begin(self) < 0) return NULL;
     const cs_cloth *cloth = &self->cloth;
-    return Py_BuildValue("(NNd)", vectors_of(self, cloth->position),
-                         vectors_of(self, cloth->velocity), cloth->time);
+    PyObject *answer = Py_BuildValue("(NNd)", vectors_of(self, cloth->position),
+                                     vectors_of(self, cloth->velocity), cloth->time);
+    end(self);
+    return answer;
 }
 
 /* set_state(positions, velocities, time): finite arrays of the right size. */
@@ -158,11 +163,21 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
         memcpy(self->cloth.velocity, PyArray_DATA(v), size);
         self->cloth.time = time;
         cs_cloth_forget(&self->cloth);
-        atomic_flag_clear(&self->busy);
+        end(self);
     }
     Py_XDECREF(x);
     Py_XDECREF(v);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* set_time(time): a finite one. */
+static PyObject *cloth_set_time(cloth_object *self, PyObject *number)
+{
+    double time = PyFloat_AsDouble(number);
+    if (PyErr_Occurred() || begin(self) < 0) return NULL;
+    self->cloth.time = time;
+    end(self);
+    return Py_NewRef(Py_None);
 }
 
 /* forget() */
@@ -171,7 +186,7 @@ static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
     (void)unused;
     if (begin(self) < 0) return NULL;
     cs_cloth_forget(&self->cloth);
-    atomic_flag_clear(&self->busy);
+    end(self);
     return Py_NewRef(Py_None);
 }
 
@@ -179,7 +194,9 @@ static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
 static PyObject *cloth_energy(cloth_object *self, PyObject *unused)
 {
     (void)unused;
+    if (begin(self) < 0) return NULL;
     cs_cloth_energy e = cs_cloth_find_energy(&self->cloth);
+    end(self);
     return Py_BuildValue("(dddd)", e.kinetic, e.gravity, e.membrane, e.bending);
 }
 
@@ -188,7 +205,9 @@ static PyObject *cloth_momentum(cloth_object *self, PyObject *unused)
 {
     (void)unused;
     double linear[3], angular[3];
+    if (begin(self) < 0) return NULL;
     cs_cloth_momentum(&self->cloth, linear, angular);
+    end(self);
     return Py_BuildValue("(NN)", new_doubles(linear, 3), new_doubles(angular, 3));
 }
 
@@ -222,10 +241,17 @@ static PyObject *assembled(cloth_object *self, long long threads)
     npy_intp shape[3] = {(npy_intp)graph->start[graph->count], 3, 3};
     PyObject *values = PyArray_SimpleNew(3, shape, NPY_DOUBLE);
     if (!values) return NULL;
+    cs_error error = {0};
+    cs_status status;
     Py_BEGIN_ALLOW_THREADS
-    cs_cloth_assemble(&self->cloth, threads_for(self, threads));
-    cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
+    status = cs_cloth_assemble(&self->cloth, threads_for(self, threads), &error);
+    if (!status) cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
     Py_END_ALLOW_THREADS
+    if (status) {
+        raise_error(&error);
+        Py_DECREF(values);
+        return NULL;
+    }
     return Py_BuildValue("(NN)", values, new_doubles(self->cloth.right, 3 * graph->count));
 }
 
@@ -241,7 +267,7 @@ static PyObject *cloth_system(cloth_object *self, PyObject *args)
     if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
         if (cs_cloth_begin(&self->cloth, h, arrays.to, arrays.pull, &error)) raise_error(&error);
         else answer = assembled(self, threads);
-        atomic_flag_clear(&self->busy);
+        end(self);
     }
     clear_arrays(&arrays);
     return answer;
@@ -272,7 +298,7 @@ static PyObject *cloth_step(cloth_object *self, PyObject *args)
     if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
         call.threads = threads_for(self, threads);
         make_step(self, h, &arrays, &call);
-        atomic_flag_clear(&self->busy);
+        end(self);
     }
     clear_arrays(&arrays);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
@@ -282,28 +308,38 @@ static PyObject *cloth_step(cloth_object *self, PyObject *args)
 static PyObject *cloth_report(cloth_object *self, PyObject *unused)
 {
     (void)unused;
+    if (begin(self) < 0) return NULL;
     const cs_cloth *c = &self->cloth;
-    return Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status",
-                         block_verdict(c->report.verdict), "iterations",
-                         (long long)c->report.iterations, "residual", c->report.residual, "threads",
-                         c->report.threads, "preconditioner", c->report.kind, "steps",
-                         (long long)c->steps, "steps_not_converged", (long long)c->missed);
+    PyObject *answer =
+        Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status", block_verdict(c->report.verdict),
+                      "iterations", (long long)c->report.iterations, "residual", c->report.residual,
+                      "threads", c->report.threads, "preconditioner", c->report.kind, "steps",
+                      (long long)c->steps, "steps_not_converged", (long long)c->missed);
+    end(self);
+    return answer;
 }
 
 /* solver() -> the number of the solver that is kept, of all that were made; 0: none */
 static PyObject *cloth_solver(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    return PyLong_FromLongLong(self->cloth.cg ? (long long)self->cloth.made : 0);
+    if (begin(self) < 0) return NULL;
+    long long number = self->cloth.cg ? (long long)self->cloth.made : 0;
+    end(self);
+    return PyLong_FromLongLong(number);
 }
 
 /* solver_origin() -> (h, positions, velocities) of the step that made it */
 static PyObject *cloth_solver_origin(cloth_object *self, PyObject *unused)
 {
     (void)unused;
+    if (begin(self) < 0) return NULL;
     const cs_cloth *cloth = &self->cloth;
-    return Py_BuildValue("(dNN)", cloth->chosen_for, vectors_of(self, cloth->origin_position),
-                         vectors_of(self, cloth->origin_velocity));
+    PyObject *answer =
+        Py_BuildValue("(dNN)", cloth->chosen_for, vectors_of(self, cloth->origin_position),
+                      vectors_of(self, cloth->origin_velocity));
+    end(self);
+    return answer;
 }
 
 /* remake_solver(h, positions, velocities, threads): as a step from there would make it. */
@@ -323,7 +359,7 @@ static PyObject *cloth_remake_solver(cloth_object *self, PyObject *args)
         status = cs_cloth_remake(&self->cloth, h, PyArray_DATA(x), PyArray_DATA(v), &call, &error);
         Py_END_ALLOW_THREADS
         if (status) raise_error(&error);
-        atomic_flag_clear(&self->busy);
+        end(self);
     }
     Py_XDECREF(x);
     Py_XDECREF(v);
@@ -335,8 +371,10 @@ static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
 {
     long long steps, missed;
     if (!PyArg_ParseTuple(args, "LL:set_counts", &steps, &missed)) return NULL;
+    if (begin(self) < 0) return NULL;
     self->cloth.steps = steps;
     self->cloth.missed = missed;
+    end(self);
     return Py_NewRef(Py_None);
 }
 
@@ -344,14 +382,17 @@ static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
 static PyObject *cloth_describe(cloth_object *self, PyObject *unused)
 {
     (void)unused;
+    if (begin(self) < 0) return NULL;
     const cs_cloth *c = &self->cloth;
-    return Py_BuildValue("{s:L,s:L,s:N,s:N,s:N,s:N,s:N}", "edges", (long long)c->mesh.edges,
-                         "hinges", (long long)c->mesh.hinges, "mass",
-                         new_doubles(c->mass, c->mesh.vertices), "indptr",
-                         new_integers(c->graph.start, c->graph.count + 1), "indices",
-                         new_integers(c->graph.column, c->graph.start[c->graph.count]), "first",
-                         new_integers(c->system.first, c->system.parts + 1), "order",
-                         new_integers(c->system.old, c->system.vertices));
+    PyObject *answer =
+        Py_BuildValue("{s:L,s:L,s:N,s:N,s:N,s:N,s:N}", "edges", (long long)c->mesh.edges, "hinges",
+                      (long long)c->mesh.hinges, "mass", new_doubles(c->mass, c->mesh.vertices),
+                      "indptr", new_integers(c->graph.start, c->graph.count + 1), "indices",
+                      new_integers(c->graph.column, c->graph.start[c->graph.count]), "first",
+                      new_integers(c->system.first, c->system.parts + 1), "order",
+                      new_integers(c->system.old, c->system.vertices));
+    end(self);
+    return answer;
 }
 
 static PyMethodDef cloth_methods[] = {
@@ -361,6 +402,8 @@ static PyMethodDef cloth_methods[] = {
      "state()\n--\n\n(positions, velocities, time), as copies."},
     {"set_state", (PyCFunction)(void (*)(void))cloth_set_state, METH_VARARGS,
      "set_state(positions, velocities, time)\n--\n\nReplaces the state."},
+    {"set_time", (PyCFunction)(void (*)(void))cloth_set_time, METH_O,
+     "set_time(time)\n--\n\nReplaces the time alone; the solver stays."},
     {"forget", (PyCFunction)(void (*)(void))cloth_forget, METH_NOARGS,
      "forget()\n--\n\nMakes what follows depend on the state alone, not on earlier steps."},
     {"energy", (PyCFunction)(void (*)(void))cloth_energy, METH_NOARGS,

@@ -1,5 +1,6 @@
 """Cloth in motion: strips under load, vibration, conservation, stability, threads, Ctrl-C."""
 
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -315,6 +316,47 @@ def test_bits_do_not_depend_on_threads(dtype):
         assert all(np.array_equal(a, b) for a, b in zip(end, ends[0], strict=True))
 
 
+def calls_of(cloth):
+    """Calls that read or write what a step writes, by name."""
+    core = cloth._core
+    return {
+        "state": core.state,
+        "energy": core.energy,
+        "momentum": core.momentum,
+        "report": core.report,
+        "describe": core.describe,
+        "solver": core.solver,
+        "solver_origin": core.solver_origin,
+        "set_time": lambda: core.set_time(0.0),
+        "set_counts": lambda: core.set_counts(0, 0),
+        "positions": lambda: cloth.positions,
+        "info": lambda: cloth.info,
+    }
+
+
+def test_a_step_in_another_thread_excludes_all_other_calls():
+    cloth = hung(60, newton=20, rtol=1e-12, threads=1, max_iterations=200)
+    cloth._warned = True
+    refused, calls = {}, calls_of(cloth)
+
+    # The step lasts for a second, the calls for microseconds.
+    thread = threading.Thread(target=cloth.step, args=(1e-2,))
+    thread.start()
+    while thread.is_alive() and len(refused) < len(calls):
+        for name, call in calls.items():
+            try:
+                call()
+            except RuntimeError as error:
+                refused[name] = str(error)
+    told = repr(cloth)
+    thread.join()
+    assert refused.keys() == calls.keys()
+    assert all("in the middle of a step" in text for text in refused.values())
+    assert "in a step" in told
+    assert "t = 0.01 s" in repr(cloth)
+    assert cloth.info["steps"] == 1
+
+
 @pytest.mark.parametrize("partition", ["slices", "metis", "labels"])
 def test_parts_change_rounding_only(partition):
     if partition == "metis":
@@ -325,6 +367,16 @@ def test_parts_change_rounding_only(partition):
     many = hung(parts=7, partition=partition).system(1e-2)
     assert np.array_equal(one[0].to_scipy().data, many[0].to_scipy().data)
     assert np.array_equal(one[1], many[1])
+
+
+def test_a_new_time_keeps_the_solver_and_a_new_state_does_not():
+    cloth = hung()
+    cloth.step(1e-2)
+    number = cloth._core.solver()
+    cloth.time = 5.0
+    assert (cloth.time, cloth._core.solver()) == (5.0, number)
+    cloth.positions = cloth.positions
+    assert not cloth._core.solver()
 
 
 def test_a_state_can_be_set_and_goes_on_with_the_same_bits():

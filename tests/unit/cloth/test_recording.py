@@ -454,3 +454,30 @@ def test_without_h5py_the_extra_is_named(path, monkeypatch):
     assert cloth.info["steps"] == 0
     cloth.run(H, H)
     assert cloth.info["steps"] == 1
+
+
+def test_a_closed_recording_says_so(path):
+    hanging().run(2 * H, H, record=path)
+    with Recording(path) as recording:
+        assert recording[1].step == 1
+    for read in (lambda: recording[1], lambda: list(recording)):
+        with pytest.raises(ValueError, match=f"{PATH}: the recording is closed"):
+            read()
+    assert len(recording) == len(recording.times) == 3
+
+
+@pytest.mark.parametrize("frame", [1.5, "a", None])
+def test_a_frame_is_an_integer(frame, path):
+    hanging().run(2 * H, H, record=path)
+    told = re.escape(f"frame is {frame!r}: an integer is needed")
+    with Recording(path) as recording, pytest.raises(TypeError, match=told):
+        recording[frame]
+    with pytest.raises(TypeError, match=told):
+        Cloth.load(path, frame)
+
+
+def test_the_remedy_for_copies_copies(path):
+    cloth = hanging()
+    go_on(cloth, 3)
+    cloth.run(0, H, record=path)
+    assert go_on(Cloth.load(path), 3) == go_on(cloth, 3)
