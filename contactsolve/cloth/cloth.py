@@ -446,6 +446,9 @@ class Cloth:
         A process that is killed leaves a file that `Recording` and `Cloth.load` can read. Frames
         are in it at once, or if they come quickly, several at a time: at most ten times what it
         takes to write them later.
+
+        `time` is the sum of the lengths of all steps, with the rounding of each addition, so that a
+        loaded cloth goes on with the same bits.
         """
         lengths = _steps(seconds, h)
         run(self, lengths, callback, record, count("every", every, least=1), overwrite)
