@@ -204,7 +204,7 @@ WRONG = {
     "iterations": ({"max_iterations": 0}, "max_iterations is 0: it must be at least 1"),
     "most iterations": (
         {"max_iterations": 10**7 + 1},
-        r"max_iterations is 10000001: it must be at most 1e\+07",
+        r"max_iterations is 10000001: it must be at most 10000000",
     ),
     "large": ({"young": 10**400}, "young is too large: a finite number is needed"),
     "parts": ({"parts": 0}, "parts is 0"),

@@ -327,7 +327,7 @@ def test_an_error_of_the_callback_ends_the_solve(system):
 @pytest.mark.parametrize("kind", ["none", "jacobi"])
 def test_an_indefinite_matrix_is_named_with_the_iteration(matrix, kind):
     shifted = matrix.toarray()
-    shifted -= 0.3 * np.eye(len(shifted)) * np.median(np.diag(shifted))
+    shifted -= 0.02 * np.eye(len(shifted)) * np.median(np.diag(shifted))
     result = cs.sparse.cg(shifted, np.ones(len(shifted)), M=kind)
     assert (result.status, result.info) == ("indefinite", -1)
     assert f"found after {result.iterations} iterations" in result.message
