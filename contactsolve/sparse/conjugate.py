@@ -157,7 +157,8 @@ def cg(
     # The preconditioner, and the iteration.
     begin = time.perf_counter()
     try:
-        preconditioner = _preconditioner(A, M, dtype, positions, _factor(A, right, x, rtol, atol))
+        factor = _factor(A, right, x, rtol, atol) if M == "auto" else 1.0
+        preconditioner = _preconditioner(A, M, dtype, positions, factor)
     except np.linalg.LinAlgError as failure:
         return _failed(A, shape, right, x, str(failure), time.perf_counter() - begin)
     whole = preconditioner._whole
@@ -206,13 +207,18 @@ def _vector(name: str, given: Any, A: SymmetricBlocks) -> tuple[tuple[int, ...],
     return vector.shape, np.ascontiguousarray(vector, np.float64).reshape(-1)
 
 
+def _norm(x: np.ndarray) -> float:
+    """Return the norm without BLAS, whose threads would spin beside those of the solve."""
+    return float(np.sqrt(np.square(x).sum()))
+
+
 def _factor(A: SymmetricBlocks, b: np.ndarray, x: np.ndarray, rtol: float, atol: float) -> float:
     """Return by how much the first residual is to be reduced."""
     rest = b - A.matvec(x).astype(np.float64) if x.any() else b
     unit = max(float(np.abs(b).max(initial=0)), float(np.abs(rest).max(initial=0)))
     if not 0 < unit < np.inf:
         return 1.0
-    size, first = float(np.linalg.norm(b / unit)), float(np.linalg.norm(rest / unit))
+    size, first = _norm(b / unit), _norm(rest / unit)
     return min(max(rtol * size, atol / unit) / first, 1.0) if first > 0 else 1.0
 
 

@@ -124,7 +124,7 @@ enum { CS_COST_IN_PANELS = 1, CS_COST_BY_COLUMNS = 4, CS_COST_SPARSE = 8 };
 /* ---- preconditioners of block systems (benchmarks/cloth/solves.py) ------------------------------ */
 
 /* A solve by multigrid, in iterations of block SSOR: with all of its set-up, and with its aggregates kept. */
-#define CS_COST_MULTIGRID_NEW 400
-#define CS_COST_MULTIGRID_KEPT 210
+#define CS_COST_MULTIGRID_NEW 220
+#define CS_COST_MULTIGRID_KEPT 150
 
 #endif
