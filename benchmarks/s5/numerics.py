@@ -181,6 +181,7 @@ def draw_threads(rows):
     numbers = [int(row["threads"]) for row in rows]
     known = [row for row in rows if row["pc_s"]]
     most = max(int(row["threads"]) for row in known)
+    fastest = max(float(row[f"{name}_speedup"]) for row in known for name in ("pc", "spmv", "cg"))
     labels = {"pc": "pc", "spmv": "spmv", "cg": "cg, the whole solve"}
     for ax, dtype in zip(axes, PRECISIONS, strict=True):
         own = [row for row in known if row["dtype"] == dtype]
@@ -196,7 +197,7 @@ def draw_threads(rows):
             ax.text(middle, 1, f"not measured:\nmore threads than {most} cores", ha="center")
         ax.plot([1, most], [1, most], color="0.6", linestyle=":", label="ideal")
         ax.set_xlim(0.5, max(numbers) + 0.5)
-        ax.set_ylim(0, most + 0.5)
+        ax.set_ylim(0, max(most, fastest) + 0.5)
         ax.set_xlabel("threads")
         ax.set_ylabel("speed-up over one thread")
         ax.legend(fontsize=8)
