@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "core/loop.h"
-#include "core/share.h"
 #include "sparse/scaled_blocks.h"
 
 #include <float.h>
@@ -257,9 +256,6 @@ static void fill_part(void *context, int64_t part, int thread)
     }
 }
 
-/* A pass is too short to ask anything meanwhile. */
-static void wait_for_others(void *context) { (void)context; }
-
 /* Names the vertex and what may help. */
 static cs_status fail_at(const cs_cloth *cloth, int64_t vertex, cs_error *error)
 {
@@ -285,9 +281,7 @@ cs_status cs_cloth_assemble(cs_cloth *cloth, int threads, cs_error *error)
     atomic_init(&all.overflown, vertices);
     cs_loop(threads, cloth->mesh.faces, compute_triangles, &all);
     cs_loop(threads, cloth->hinges, compute_hinges, &all);
-    const cs_tasks tasks = {cloth->system.parts, cloth->system.task, fill_part, wait_for_others,
-                            &all};
-    cs_share_out(&tasks, threads);
+    cs_block_system_share(&cloth->system, threads, fill_part, &all);
     int64_t first = atomic_load(&all.overflown);
     return first < vertices ? fail_at(cloth, first, error) : CS_OK;
 }

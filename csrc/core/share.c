@@ -27,7 +27,7 @@ static void take_tasks(void *context, int thread)
     /* The other threads may still work on theirs: thread 0 keeps polling the caller. */
     while (thread == 0 && atomic_load(&all->ended) < tasks->count) {
         sched_yield();
-        tasks->wait(tasks->context);
+        if (tasks->wait) tasks->wait(tasks->context);
     }
 }
 

@@ -10,7 +10,7 @@ typedef struct cs_tasks {
     const int64_t *order; /* (count): the order in which tasks begin */
     void (*work)(void *context, int64_t task, int thread);
     /* Thread 0 calls this repeatedly after its last task, while others still work: only thread 0 may
-     * call the caller's functions. */
+     * call the caller's functions. NULL: tasks are too short to ask anything meanwhile. */
     void (*wait)(void *context);
     void *context;
 } cs_tasks;

@@ -136,7 +136,7 @@ static void count_blocks(cs_block_system *s, const layout *l)
 
 static cs_status take_rows(cs_block_rows *rows, int single, cs_arena *arena, cs_error *error)
 {
-    size_t number = single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(single);
     rows->column = cs_arena_take(arena, rows->blocks, sizeof *rows->column);
     rows->source = cs_arena_take(arena, rows->blocks, sizeof *rows->source);
     rows->value = cs_arena_take(arena, CS_BLOCK_SIZE * rows->blocks + CS_BLOCK_STRIDE, number);
@@ -254,7 +254,7 @@ static cs_status lay_rows(cs_block_system *s, const layout *l, cs_arena *arena, 
 cs_status cs_block_product_take(const cs_block_system *s, cs_block_product *product,
                                 cs_arena *arena, cs_error *error)
 {
-    size_t number = s->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(s->single);
     product->x = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
     product->y = cs_arena_take(arena, CS_BLOCK_STRIDE * s->vertices, number);
     product->x_outer = cs_arena_take(arena, CS_BLOCK_STRIDE * s->outer_first[s->parts], number);
@@ -308,16 +308,12 @@ typedef struct sharing {
 static void put_blocks(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
+    static const double zero[CS_BLOCK_SIZE];
     const sharing *c = context;
     for (int64_t e = begin; e < end; e++) {
-        const double *from = c->given + CS_BLOCK_SIZE * c->rows->source[e];
-        for (int i = 0; i < CS_BLOCK_ROWS; i++)
-            for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-                double number = c->rows->source[e] < 0 ? 0 : from[CS_BLOCK_ROWS * i + j];
-                int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
-                if (c->system->single) ((float *)c->rows->value)[at] = (float)number;
-                else ((double *)c->rows->value)[at] = number;
-            }
+        int64_t source = c->rows->source[e];
+        const double *from = source < 0 ? zero : c->given + CS_BLOCK_SIZE * source;
+        cs_block_store(c->rows->value, c->system->single, e, from);
     }
 }
 
@@ -403,12 +399,23 @@ cs_status cs_block_asymmetry(const cs_block_pattern *pattern, const double *valu
 void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,
                          double *block)
 {
-    for (int i = 0; i < CS_BLOCK_ROWS; i++)
-        for (int j = 0; j < CS_BLOCK_ROWS; j++) {
-            int64_t at = CS_BLOCK_SIZE * e + CS_BLOCK_ROWS * j + i;
-            block[CS_BLOCK_ROWS * i + j] = system->single ? (double)((const float *)rows->value)[at]
-                                                          : ((const double *)rows->value)[at];
-        }
+    cs_block_load(rows->value, system->single, e, block);
+}
+
+double cs_block_system_trace(const cs_block_system *system, const cs_block_rows *rows, int64_t e)
+{
+    double sum = 0;
+    for (int k = 0; k < CS_BLOCK_ROWS; k++)
+        sum +=
+            cs_number_at(rows->value, system->single, CS_BLOCK_SIZE * e + (CS_BLOCK_ROWS + 1) * k);
+    return sum;
+}
+
+void cs_block_system_share(const cs_block_system *system, int threads,
+                           void (*work)(void *context, int64_t part, int thread), void *context)
+{
+    const cs_tasks tasks = {system->parts, system->task, work, NULL, context};
+    cs_share_out(&tasks, threads);
 }
 
 /* Some vertices from the old numbers to the new ones, and back. */
@@ -451,22 +458,18 @@ static void multiply_part(void *context, int64_t part, int thread)
     give_y(c, part, s->first[part], s->first[part + 1]);
 }
 
-/* Products are too short to ask anything meanwhile. */
-static void wait_for_others(void *context) { (void)context; }
-
 void cs_block_system_multiply(const cs_block_system *system, const cs_block_product *product,
                               const void *x, void *y, int threads)
 {
     sharing c = {.system = system, .product = product, .x = product->y, .y = y};
     c.single = system->single;
-    const cs_tasks tasks = {system->parts, system->task, multiply_part, wait_for_others, &c};
     cs_block_system_take(system, system->single, x, product->x, threads);
-    cs_share_out(&tasks, threads);
+    cs_block_system_share(system, threads, multiply_part, &c);
 }
 
 int64_t cs_block_system_bytes(const cs_block_system *system)
 {
-    size_t number = system->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(system->single);
     int64_t blocks = system->local.blocks + system->outer.blocks;
     return blocks * (int64_t)(CS_BLOCK_SIZE * number + sizeof(int32_t)) +
            2 * (system->vertices + 1) * (int64_t)sizeof(int64_t);

@@ -89,9 +89,54 @@ typedef struct cs_asymmetry {
 cs_status cs_block_asymmetry(const cs_block_pattern *pattern, const double *value, int threads,
                              cs_asymmetry *worst, cs_error *error);
 
+/* Calls work(context, part, thread) for all parts, which threads share. */
+void cs_block_system_share(const cs_block_system *system, int threads,
+                           void (*work)(void *context, int64_t part, int thread), void *context);
+
+/* Number `at` of a vector or matrix of float or double numbers. */
+static inline size_t cs_number_size(int single) { return single ? sizeof(float) : sizeof(double); }
+
+static inline double cs_number_at(const void *from, int single, int64_t at)
+{
+    return single ? (double)((const float *)from)[at] : ((const double *)from)[at];
+}
+
+static inline void cs_number_put(void *to, int single, int64_t at, double number)
+{
+    if (single) ((float *)to)[at] = (float)number;
+    else ((double *)to)[at] = number;
+}
+
+/* Stores a block, given row by row, as number `block` of float or double ones, column by column; and the other way. */
+static inline void cs_block_store(void *to, int single, int64_t block, const double *from)
+{
+    float *few = (float *)to + CS_BLOCK_SIZE * block;
+    double *many = (double *)to + CS_BLOCK_SIZE * block;
+    for (int row = 0; row < CS_BLOCK_ROWS; row++)
+        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
+            double number = from[CS_BLOCK_ROWS * row + k];
+            if (single) few[CS_BLOCK_ROWS * k + row] = (float)number;
+            else many[CS_BLOCK_ROWS * k + row] = number;
+        }
+}
+
+static inline void cs_block_load(const void *from, int single, int64_t block, double *to)
+{
+    const float *few = (const float *)from + CS_BLOCK_SIZE * block;
+    const double *many = (const double *)from + CS_BLOCK_SIZE * block;
+    for (int row = 0; row < CS_BLOCK_ROWS; row++)
+        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
+            int at = CS_BLOCK_ROWS * k + row;
+            to[CS_BLOCK_ROWS * row + k] = single ? (double)few[at] : many[at];
+        }
+}
+
 /* block (9), row by row <- the e-th block of these rows. */
 void cs_block_system_get(const cs_block_system *system, const cs_block_rows *rows, int64_t e,
                          double *block);
+
+/* Its trace. */
+double cs_block_system_trace(const cs_block_system *system, const cs_block_rows *rows, int64_t e);
 
 /* Bytes of values and indices that a product reads. */
 int64_t cs_block_system_bytes(const cs_block_system *system);

@@ -17,25 +17,17 @@
 
 enum { MOST_SAMPLES = 1001 };
 
-static double trace_of(const cs_block_system *A, const cs_block_rows *rows, int64_t e)
-{
-    double block[CS_BLOCK_SIZE], sum = 0;
-    cs_block_system_get(A, rows, e, block);
-    for (int k = 0; k < CS_BLOCK_ROWS; k++) sum += block[(CS_BLOCK_ROWS + 1) * k];
-    return sum;
-}
-
 /* sum (vertices) <- the traces of the sums of rows of blocks. */
 static void sum_rows(const cs_block_system *A, double *sum)
 {
     for (int64_t i = 0; i < A->vertices; i++) {
         for (int64_t e = A->local.start[i]; e < A->local.start[i + 1]; e++) {
-            double trace = trace_of(A, &A->local, e);
+            double trace = cs_block_system_trace(A, &A->local, e);
             sum[i] += trace;
             if (A->local.column[e] != i) sum[A->local.column[e]] += trace;
         }
         for (int64_t e = A->outer.start[i]; e < A->outer.start[i + 1]; e++)
-            sum[i] += trace_of(A, &A->outer, e);
+            sum[i] += cs_block_system_trace(A, &A->outer, e);
     }
 }
 
@@ -51,7 +43,7 @@ static double median_share(const cs_block_system *A, const double *sum)
     double sample[MOST_SAMPLES];
     int64_t count = 0, stride = A->vertices / MOST_SAMPLES + 1;
     for (int64_t i = 0; i < A->vertices; i += stride) {
-        double own = trace_of(A, &A->local, A->local.start[i]);
+        double own = cs_block_system_trace(A, &A->local, A->local.start[i]);
         if (own > 0 && sum[i] < (1 - 1e-9) * own) sample[count++] = fmax(sum[i], 0) / own;
     }
     qsort(sample, (size_t)count, sizeof *sample, compare);

@@ -1,89 +1,12 @@
-#include "sparse/conjugate.h"
+#include "sparse/conjugate_state.h"
 
 #include "core/error.h"
 #include "core/loop.h"
-#include "linalg/krylov.h"
 #include "sparse/preconditioners/block_ssor.h"
-#include "sparse/scaled_blocks.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
-
-/* A check also comes when the residual of an iteration over float has fallen by this factor, before its rounding
- * errors outweigh it.  Sleijpen and van der Vorst 1996 */
-#define CHECK_SINGLE 0.01
-
-/* So many checks in a row that have not halved the least residual end the iteration: rounding. Two do where the residual is
- * what rounding of b - A x alone may leave. */
-enum { MOST_STALLS = 5, MOST_STALLS_AT_FLOOR = 2 };
-
-/* A residual of the recurrence that differs from the true one by this part of it has a direction that is not conjugate: the
- * iteration begins anew with the steepest descent. */
-#define MOST_APART 0.1
-
-/* A claim that has grown by this factor since the least one after a check is checked. */
-#define MOST_GROWTH 1000.0
-
-/* A claim is checked when it is so small beside what rounding of b - A x may leave. */
-#define LEAST_CLAIM 0.1
-
-/* So often p.Ap <= 0 or r.Mr < 0 may come from rounding. */
-enum { MOST_DOUBTS = 3 };
-
-/* The lists of phases. */
-enum { ITERATE, CHECK, PROVE, LISTS };
-
-/* Sums of the parts. */
-typedef struct part_sums {
-    _Alignas(64) double curvature; /* p.Ap */
-    double residual, product;      /* r.r, r.z */
-    double truth, right, size;     /* of a check: s.s of s = b - A x; b.b; x.x */
-    double claim, apart;           /* r.r of the recurrence before, and of its difference from s */
-} part_sums;
-
-struct cs_block_cg {
-    const cs_block_system *A, *iterated;
-    cs_preconditioner *M;
-    const cs_scaled_blocks *scaled; /* Eisenstat's product, in place of A and M */
-    const cs_block_kernels *kernels;
-    int single, form; /* vectors of the iteration are float; their form with `iterated` */
-    int is_inexact;   /* the iteration reads or writes float */
-
-    /* Vectors in double precision: the solution, the right-hand side, the true residual. */
-    double *x, *b, *s, *x_outer;
-    double *buffer[3]; /* of x: the present one, */
-    double *best,
-        *spare; /* that with the least true residual, which may be the same, and another */
-    /* The iteration's: `v.x` is what is not yet part of the solution; z may be r. */
-    cs_block_vectors v;
-    void *z, *own_r, *own_z; /* `own`: of M, for other callers */
-    part_sums *sum;          /* (parts) */
-    cs_phases list[LISTS];
-    unsigned char *chosen; /* (rounds) */
-    int64_t most;          /* iterations */
-
-    /* The state of a run. */
-    const cs_cg_options *options;
-    cs_cg_result *result;
-    cs_cg_record *record; /* (most + 2) */
-    cs_conjugate steps;
-    double product; /* r.z now */
-    double
-        unit; /* of x and b, a power of two: neither float nor squares have room for all numbers */
-    double target, ratio; /* |r| over sqrt(r.z), at the last check */
-    double trusted;       /* claims below this are rounding */
-    double least, lowest; /* |b - A x| so far; the claim since the last check */
-    double magnitude;     /* of A: the largest trace of a diagonal block */
-    int begins,
-        returns; /* the next direction is that of steepest descent; this check is of the best x */
-    int is_doubtful, doubts; /* p.Ap <= 0 or r.Mr < 0 */
-    int64_t round, rounds;
-    int stalls, ends;
-    double phase_work;
-    atomic_int is_cancelled;
-};
 
 /* ---- the parts of vectors ------------------------------------------------------------------------- */
 
@@ -101,11 +24,8 @@ static int64_t end_of(const cs_block_cg *cg, int64_t part)
 static void convert(void *to, int to_single, const void *from, int from_single, int64_t begin,
                     int64_t end)
 {
-    for (int64_t i = begin; i < end; i++) {
-        double number = from_single ? (double)((const float *)from)[i] : ((const double *)from)[i];
-        if (to_single) ((float *)to)[i] = (float)number;
-        else ((double *)to)[i] = number;
-    }
+    for (int64_t i = begin; i < end; i++)
+        cs_number_put(to, to_single, i, cs_number_at(from, from_single, i));
 }
 
 /* Whether M has vectors of another precision than the iteration. */
@@ -155,205 +75,13 @@ static void collect_into(const cs_block_cg *cg, int64_t part, double *to)
     for (int64_t i = begin; i < end; i++) to[i] += cg->x[i];
 }
 
-/* A sum over the parts, in their order. */
-static double total(const cs_block_cg *cg, size_t member)
-{
-    double sum = 0;
-    for (int64_t p = 0; p < cg->A->parts; p++)
-        sum += *(const double *)((const char *)&cg->sum[p] + member);
-    return sum;
-}
-#define TOTAL(cg, name) total(cg, offsetof(part_sums, name))
-
-/* x (3 vertices) <- the present iterate, in the old numbers; on the caller's thread, which makes the iteration alone. */
-static void look(cs_block_cg *cg)
+void cs_cg_look(cs_block_cg *cg)
 {
     const cs_cg_options *options = cg->options;
     for (int64_t p = 0; p < cg->A->parts; p++) collect_into(cg, p, cg->s);
     cs_block_system_give(cg->A, 0, cg->s, options->iterate, 1);
     for (int64_t i = 0; i < CS_BLOCK_ROWS * cg->A->vertices; i++) options->iterate[i] *= cg->unit;
     if (options->look(options->context)) atomic_store(&cg->is_cancelled, 1);
-}
-
-/* ---- decisions, each made by one thread --------------------------------------------------------------- */
-
-static void choose_next(cs_block_cg *cg, int list)
-{
-    cg->chosen[++cg->round] = (unsigned char)(cg->ends ? CS_NO_ROUND : list);
-}
-
-static void end_with(cs_block_cg *cg, cs_cg_verdict verdict)
-{
-    cg->result->verdict = verdict;
-    cg->ends = 1;
-}
-
-/* alpha, from p.Ap. */
-static void choose_length(cs_block_cg *cg)
-{
-    double curvature = TOTAL(cg, curvature);
-    cg->v.alpha = cs_conjugate_advance(&cg->steps, curvature);
-    cg->is_doubtful = curvature <= 0 && cg->steps.product > 0;
-}
-
-static cs_cg_record *add_record(cs_block_cg *cg)
-{
-    cs_cg_record *record = &cg->record[cg->result->records++];
-    *record = (cs_cg_record){cg->result->iterations, NAN, NAN, NAN};
-    return record;
-}
-
-/* Whether the iteration shall be checked now. `claim`: |r|, or an estimate of it. */
-static int wants_check(cs_block_cg *cg, double claim)
-{
-    if (!(claim > fmax(cg->target, cg->trusted)) || cg->result->verdict != CS_CG_CONVERGED)
-        return 1;
-    if (cg->result->iterations >= cg->options->max_iterations) return 1;
-    if (claim > MOST_GROWTH * cg->lowest) return 1;
-    cg->lowest = fmin(cg->lowest, claim);
-    return cg->is_inexact && claim <= CHECK_SINGLE * cg->result->residual;
-}
-
-/* Bytes that an iteration reads of matrices. */
-static double iteration_bytes(const cs_block_cg *cg)
-{
-    if (cg->scaled) return (double)cs_scaled_blocks_pass_bytes(cg->scaled);
-    return (double)(cs_block_system_bytes(cg->iterated) + cg->M->bytes);
-}
-
-/* After an iteration: beta, a row of the history, and what follows. */
-static void decide(cs_block_cg *cg)
-{
-    /* The row. */
-    cs_cg_result *result = cg->result;
-    double claim = cg->scaled ? NAN : sqrt(TOTAL(cg, residual));
-    cg->product = cg->scaled ? TOTAL(cg, residual) : TOTAL(cg, product);
-    double norm = sqrt(cg->product);
-    result->iterations++;
-    result->bytes += iteration_bytes(cg);
-    cs_cg_record *record = add_record(cg);
-    record->claim = claim;
-    record->norm = norm;
-
-    /* What follows. */
-    if (cg->options->look && !atomic_load(&cg->is_cancelled)) look(cg);
-    if (atomic_load(&cg->is_cancelled)) result->verdict = CS_CG_STOPPED;
-    if (cg->is_doubtful && result->verdict == CS_CG_CONVERGED) choose_next(cg, PROVE);
-    else if (cg->product < 0 || wants_check(cg, cg->scaled ? cg->ratio * norm : claim))
-        choose_next(cg, CHECK);
-    else {
-        cg->v.beta = cs_conjugate_turn(&cg->steps, cg->product);
-        choose_next(cg, ITERATE);
-    }
-}
-
-/* What rounding of b - A x in double precision may leave of it. */
-static double rounding_floor(const cs_block_cg *cg)
-{
-    return 0.5 * DBL_EPSILON * (cg->magnitude * sqrt(TOTAL(cg, size)) + cg->result->right);
-}
-
-/* Another sign that A or M is not positive definite, which is no proof. Too many of them end the iteration. */
-static void doubt(cs_block_cg *cg)
-{
-    cg->begins = 1;
-    if (++cg->doubts > MOST_DOUBTS && cg->result->verdict == CS_CG_CONVERGED)
-        cg->result->verdict = CS_CG_FLOOR;
-}
-
-/* Whether p.Ap <= 0 in double precision, too, beyond rounding. */
-static void conclude_proof(cs_block_cg *cg)
-{
-    double rounding = 16 * DBL_EPSILON * cg->magnitude * TOTAL(cg, size);
-    if (TOTAL(cg, curvature) <= -rounding) cg->result->verdict = CS_CG_INDEFINITE;
-    else doubt(cg);
-    cg->is_doubtful = 0;
-    choose_next(cg, CHECK);
-}
-
-/* Whether rounding errors keep the residual where it is. */
-static int has_stalled(cs_block_cg *cg, double truth)
-{
-    cg->stalls = truth > 0.5 * cg->least ? cg->stalls + 1 : 0;
-    int most = fmin(truth, cg->least) <= rounding_floor(cg) ? MOST_STALLS_AT_FLOOR : MOST_STALLS;
-    return cg->stalls >= most;
-}
-
-/* What ends the iteration after a check that found this residual, if anything does. */
-static void judge(cs_block_cg *cg, double truth)
-{
-    const cs_cg_options *options = cg->options;
-    int is_first = cg->result->checks == 0;
-    if (is_first) {
-        cg->result->right = sqrt(TOTAL(cg, right));
-        cg->target = fmax(options->rtol * cg->result->right, options->atol / cg->unit);
-    }
-    if (truth <= cg->target) end_with(cg, CS_CG_CONVERGED);
-    else if (cg->result->verdict != CS_CG_CONVERGED) end_with(cg, cg->result->verdict);
-    else if (is_first ? !isfinite(truth) : !cg->returns && has_stalled(cg, truth))
-        end_with(cg, CS_CG_FLOOR);
-    else if (cg->result->iterations >= options->max_iterations) end_with(cg, CS_CG_MAX_ITERATIONS);
-}
-
-/* The checked x becomes the present one, and the best if no other has a smaller residual. */
-static void keep_best(cs_block_cg *cg, double truth, double claim)
-{
-    cg->x = cg->spare;
-    if (truth < cg->least || cg->result->checks == 0) {
-        cg->best = cg->x;
-        cg->least = truth;
-        cg->result->claim = claim;
-    }
-    for (int i = 0; i < 3; i++)
-        if (cg->buffer[i] != cg->x && cg->buffer[i] != cg->best) cg->spare = cg->buffer[i];
-}
-
-/* The next direction after a check that does not end the iteration. */
-static void go_on(cs_block_cg *cg, double truth)
-{
-    /* To a residual that is not the recurrence's the direction is not conjugate. */
-    if (cg->product < 0) doubt(cg);
-    if (!(TOTAL(cg, apart) <= MOST_APART * MOST_APART * TOTAL(cg, residual))) cg->begins = 1;
-    cg->lowest = truth;
-    int worse = cg->begins && !(truth <= cg->least);
-    if (worse && !cg->returns) {
-        cg->x = cg->best;
-        cg->returns = 1;
-        for (int i = 0; i < 3; i++)
-            if (cg->buffer[i] != cg->best) cg->spare = cg->buffer[i];
-        choose_next(cg, CHECK);
-        return;
-    }
-    cg->v.beta = cs_conjugate_turn(&cg->steps, cg->product);
-    if (cg->begins) cg->v.beta = 0;
-    cg->begins = cg->returns = 0;
-    choose_next(cg, ITERATE);
-}
-
-/* After a check: the true residual has taken the place of that of the recurrence. */
-static void conclude(cs_block_cg *cg)
-{
-    /* The row of the history; a check of the best x has none of its own. */
-    cs_cg_result *result = cg->result;
-    double truth = sqrt(TOTAL(cg, truth)), claim = sqrt(TOTAL(cg, claim));
-    cs_cg_record *record = result->checks ? &cg->record[result->records - 1] : add_record(cg);
-    if (!cg->returns) {
-        record->truth = truth;
-        if (cg->scaled && result->checks) record->claim = claim;
-    }
-    judge(cg, truth);
-    keep_best(cg, truth, result->checks ? record->claim : truth);
-    result->residual = truth;
-    cg->trusted = LEAST_CLAIM * rounding_floor(cg);
-    result->checks++;
-    result->bytes += (double)cs_block_system_bytes(cg->A);
-
-    /* r.z of the new residual. */
-    cg->product = cg->scaled ? TOTAL(cg, residual) : TOTAL(cg, product);
-    double norm = sqrt(fmax(cg->product, 0));
-    if (isnan(record->norm)) record->norm = norm;
-    cg->ratio = norm > 0 ? truth / norm : 1;
-    go_on(cg, truth);
 }
 
 /* ---- the phases of an iteration ------------------------------------------------------------------------- */
@@ -403,10 +131,10 @@ static void run_iteration(void *context, int64_t phase, int64_t task)
         if (cg->scaled) cg->sum[task].curvature = k->forward[cg->form](cg->scaled, task, &cg->v);
         else multiply_part(cg, task);
         return;
-    case LENGTH: choose_length(cg); return;
+    case LENGTH: cs_cg_choose_length(cg); return;
     case STEP: step_part(cg, task); return;
     default:
-        if (!run_preconditioner(cg, phase - AFTER_STEP, task)) decide(cg);
+        if (!run_preconditioner(cg, phase - AFTER_STEP, task)) cs_cg_decide(cg);
     }
 }
 
@@ -417,7 +145,7 @@ static void collect_part(cs_block_cg *cg, int64_t part)
 {
     const cs_block_kernels *k = cg->kernels;
     int64_t begin = begin_of(cg, part), end = end_of(cg, part);
-    size_t number = cg->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(cg->single);
     if (cg->scaled) {
         k->expand[cg->form](cg->scaled, part, cg->v.r, cg->v.q);
         cg->sum[part].claim = k->dot[cg->single](cg->v.q, cg->v.q, begin, end);
@@ -466,7 +194,7 @@ static void run_check(void *context, int64_t phase, int64_t task)
     case COLLECT: collect_part(cg, task); return;
     case TRUTH: truth_part(cg, task); return;
     default:
-        if (!run_preconditioner(cg, phase - AFTER_TRUTH, task)) conclude(cg);
+        if (!run_preconditioner(cg, phase - AFTER_TRUTH, task)) cs_cg_conclude(cg);
     }
 }
 
@@ -495,7 +223,7 @@ static void run_proof(void *context, int64_t phase, int64_t task)
         cg->sum[task].curvature = k->dot[0](cg->spare, cg->s, begin_of(cg, task), end_of(cg, task));
         cg->sum[task].size = k->dot[0](cg->spare, cg->spare, begin_of(cg, task), end_of(cg, task));
         return;
-    default: conclude_proof(cg);
+    default: cs_cg_conclude_proof(cg);
     }
 }
 
@@ -505,7 +233,7 @@ static void run_proof(void *context, int64_t phase, int64_t task)
 static cs_status make_list(cs_block_cg *cg, cs_phases *list, int64_t first, int64_t alone,
                            cs_arena *arena, cs_error *error)
 {
-    int is_short = cg->scaled || cg->M->kind->is_local || list == &cg->list[PROVE];
+    int is_short = cg->scaled || cg->M->kind->is_local || list == &cg->list[CS_CG_PROVE];
     int64_t more = is_short ? 0 : cg->M->phases + 1;
     list->count = first + more + 1;
     cs_phase *phase = cs_arena_take(arena, list->count, sizeof *phase);
@@ -525,7 +253,7 @@ static void take_vectors(cs_block_cg *cg, cs_arena *arena)
     const cs_block_system *A = cg->A;
     int64_t numbers = CS_BLOCK_STRIDE * A->vertices;
     int64_t outer = CS_BLOCK_STRIDE * A->outer_first[A->parts];
-    size_t number = cg->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(cg->single);
     for (int i = 0; i < 3; i++) cg->buffer[i] = cs_arena_take(arena, numbers, sizeof(double));
     cg->b = cs_arena_take(arena, numbers, sizeof(double));
     cg->s = cs_arena_take(arena, numbers, sizeof(double));
@@ -556,12 +284,12 @@ cs_status cs_block_cg_make(cs_block_cg **made, const cs_block_system *A,
     cg->rounds = 4 * max_iterations + 8; /* an iteration, a proof, a check, a return */
     take_vectors(cg, arena);
     status = cs_arena_status(arena, error, "vectors of %lld vertices", (long long)A->vertices);
-    if (!status) status = make_list(cg, &cg->list[ITERATE], AFTER_STEP, LENGTH, arena, error);
-    if (!status) status = make_list(cg, &cg->list[CHECK], AFTER_TRUTH, -1, arena, error);
-    if (!status) status = make_list(cg, &cg->list[PROVE], AFTER_TRUTH, -1, arena, error);
-    cg->list[ITERATE].run = run_iteration;
-    cg->list[CHECK].run = run_check;
-    cg->list[PROVE].run = run_proof;
+    if (!status) status = make_list(cg, &cg->list[CS_CG_ITERATE], AFTER_STEP, LENGTH, arena, error);
+    if (!status) status = make_list(cg, &cg->list[CS_CG_CHECK], AFTER_TRUTH, -1, arena, error);
+    if (!status) status = make_list(cg, &cg->list[CS_CG_PROVE], AFTER_TRUTH, -1, arena, error);
+    cg->list[CS_CG_ITERATE].run = run_iteration;
+    cg->list[CS_CG_CHECK].run = run_check;
+    cg->list[CS_CG_PROVE].run = run_proof;
     *made = cg;
     return status;
 }
@@ -579,9 +307,7 @@ static double magnitude_of(const cs_block_system *A)
 {
     double most = 0;
     for (int64_t i = 0; i < A->vertices; i++) {
-        double block[CS_BLOCK_SIZE], trace = 0;
-        cs_block_system_get(A, &A->local, A->local.start[i], block);
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) trace += block[(CS_BLOCK_ROWS + 1) * k];
+        double trace = cs_block_system_trace(A, &A->local, A->local.start[i]);
         most = fmax(most, fabs(trace));
     }
     return most;
@@ -611,7 +337,7 @@ static void load(const cs_block_cg *cg, const double *x, double *to, int threads
 /* Begins with the direction zero, and without an addition to x. */
 static void clear_vectors(cs_block_cg *cg, int threads)
 {
-    size_t number = cg->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(cg->single);
     int64_t numbers = CS_BLOCK_STRIDE * cg->A->vertices;
     cs_loop_copy(threads, cg->v.x, NULL, numbers, number);
     cs_loop_copy(threads, cg->v.p, NULL, numbers, number);
@@ -651,7 +377,7 @@ static void begin_run(cs_block_cg *cg, const double *b, const double *x,
     cg->x = cg->best = cg->buffer[0];
     cg->spare = cg->buffer[1];
     cg->round = 0;
-    cg->chosen[0] = CHECK;
+    cg->chosen[0] = CS_CG_CHECK;
     cg->phase_work = 3.0 * CS_BLOCK_SIZE * (double)cg->A->local.blocks;
     atomic_store(&cg->is_cancelled, 0);
     clear_vectors(cg, options->threads);

@@ -34,7 +34,8 @@ cs_status cs_preconditioner_make(cs_preconditioner *p, const cs_preconditioner_k
                                  const cs_preconditioner_options *options, cs_error *error)
 {
     *p = (cs_preconditioner){.kind = kind, .system = system, .options = *options};
-    size_t number = system->single ? sizeof(float) : sizeof(double);
+    if (!p->options.exact) p->options.exact = system;
+    size_t number = cs_number_size(system->single);
     p->r = cs_arena_take(&p->arena, CS_BLOCK_STRIDE * system->vertices, number);
     p->z = cs_arena_take(&p->arena, CS_BLOCK_STRIDE * system->vertices, number);
     cs_status status =

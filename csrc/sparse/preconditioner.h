@@ -27,10 +27,10 @@ typedef struct cs_preconditioner_kind {
 } cs_preconditioner_kind;
 
 typedef struct cs_preconditioner_options {
-    const double
-        *position;     /* (3 vertices) in the old numbers, for rotations; NULL: only translations */
+    /* (3 vertices) in the old numbers, for rotations; NULL: only translations. */
+    const double *position;
     double relaxation; /* of SSOR: 0 < omega < 2 */
-    /* NULL, or the same matrix in double precision, with the same parts: what float loses of it. */
+    /* Whose values are read: the same matrix in double precision, with the same parts; NULL: the system. */
     const cs_block_system *exact;
 } cs_preconditioner_options;
 

@@ -1,7 +1,6 @@
 #include "sparse/scaled_blocks.h"
 
 #include "core/loop.h"
-#include "core/share.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -9,7 +8,7 @@
 void cs_scaled_blocks_take(cs_scaled_blocks *a, const cs_block_system *system, int couples,
                            cs_arena *arena)
 {
-    size_t number = system->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(system->single);
     int64_t upper = CS_BLOCK_SIZE * (system->local.blocks - system->vertices) + CS_BLOCK_STRIDE;
     int64_t beside = CS_BLOCK_SIZE * system->outer.blocks + CS_BLOCK_STRIDE;
     *a = (cs_scaled_blocks){.system = system, .omega = 1, .values = system};
@@ -30,7 +29,7 @@ void cs_scaled_blocks_keep_sums(cs_scaled_blocks *a, const cs_block_system *exac
 int64_t cs_scaled_blocks_bytes(const cs_scaled_blocks *a)
 {
     const cs_block_system *s = a->system;
-    int64_t number = s->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    int64_t number = (int64_t)cs_number_size(s->single);
     int64_t upper = s->local.blocks - s->vertices;
     return 2 * upper * (CS_BLOCK_SIZE * number + (int64_t)sizeof(int32_t)) +
            2 * CS_BLOCK_SIZE * s->vertices * number;
@@ -39,7 +38,7 @@ int64_t cs_scaled_blocks_bytes(const cs_scaled_blocks *a)
 int64_t cs_scaled_blocks_pass_bytes(const cs_scaled_blocks *a)
 {
     const cs_block_system *s = a->system;
-    int64_t number = s->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    int64_t number = (int64_t)cs_number_size(s->single);
     int64_t blocks = 2 * (s->local.blocks - s->vertices) + s->outer.blocks;
     int64_t rest = a->rest ? CS_BLOCK_SIZE * (int64_t)sizeof *a->rest : 0;
     return blocks * (CS_BLOCK_SIZE * number + (int64_t)sizeof(int32_t)) +
@@ -193,8 +192,6 @@ static void round_rest(void *context, int64_t piece, int64_t begin, int64_t end)
     }
 }
 
-static void wait_for_others(void *context) { (void)context; }
-
 int64_t cs_scaled_blocks_factor(const cs_scaled_blocks *a, int threads)
 {
     int64_t vertices = a->system->vertices;
@@ -209,8 +206,7 @@ void cs_scaled_blocks_scale(const cs_scaled_blocks *a, int threads)
 {
     scaling c = {.a = a};
     int64_t numbers = CS_BLOCK_SIZE * a->system->vertices;
-    const cs_tasks tasks = {a->system->parts, a->system->task, scale_part, wait_for_others, &c};
     if (a->rest) cs_loop_copy(threads, a->lost, NULL, numbers, sizeof *a->lost);
-    cs_share_out(&tasks, threads);
+    cs_block_system_share(a->system, threads, scale_part, &c);
     if (a->rest) cs_loop(threads, a->system->vertices, round_rest, &c);
 }

@@ -49,30 +49,6 @@ static inline void cs_block_scale(const double *left, const double *block, const
         }
 }
 
-/* Stores a block, given row by row, as number `block` of float or double ones, column by column; and the other way. */
-static inline void cs_block_store(void *to, int single, int64_t block, const double *from)
-{
-    float *few = (float *)to + CS_BLOCK_SIZE * block;
-    double *many = (double *)to + CS_BLOCK_SIZE * block;
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            double number = from[CS_BLOCK_ROWS * row + k];
-            if (single) few[CS_BLOCK_ROWS * k + row] = (float)number;
-            else many[CS_BLOCK_ROWS * k + row] = number;
-        }
-}
-
-static inline void cs_block_load(const void *from, int single, int64_t block, double *to)
-{
-    const float *few = (const float *)from + CS_BLOCK_SIZE * block;
-    const double *many = (const double *)from + CS_BLOCK_SIZE * block;
-    for (int row = 0; row < CS_BLOCK_ROWS; row++)
-        for (int k = 0; k < CS_BLOCK_ROWS; k++) {
-            int at = CS_BLOCK_ROWS * k + row;
-            to[CS_BLOCK_ROWS * row + k] = single ? (double)few[at] : many[at];
-        }
-}
-
 /* *least <- i if that is less, while other threads do the same. */
 void cs_note_least(_Atomic(long long) *least, long long i);
 

@@ -82,16 +82,14 @@ int64_t cs_coarsest_factor(cs_coarsest *c, cs_cancellation *cancellation)
 
 void cs_coarsest_solve(const cs_coarsest *c, const void *r, void *z)
 {
-    int single = c->single;
     for (int64_t i = 0; i < rows_of(c); i++) {
         int64_t at = CS_BLOCK_STRIDE * (i / CS_BLOCK_ROWS) + i % CS_BLOCK_ROWS;
-        c->x[i] = single ? (double)((const float *)r)[at] : ((const double *)r)[at];
+        c->x[i] = cs_number_at(r, c->single, at);
     }
     cs_panels_solve(&c->panels, c->x);
     for (int64_t i = 0; i < rows_of(c); i++) {
         int64_t at = CS_BLOCK_STRIDE * (i / CS_BLOCK_ROWS) + i % CS_BLOCK_ROWS;
-        if (single) ((float *)z)[at] = (float)c->x[i];
-        else ((double *)z)[at] = c->x[i];
+        cs_number_put(z, c->single, at, c->x[i]);
     }
 }
 

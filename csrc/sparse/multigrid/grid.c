@@ -45,7 +45,7 @@ cs_status cs_grid_begin(cs_grid *grid, const cs_block_system *system, const cs_b
                         const double *position, cs_arena *arena, cs_error *error)
 {
     *grid = (cs_grid){.system = system, .nodes = system->vertices, .group = 1};
-    grid->values = exact ? exact : system;
+    grid->values = exact;
     grid->width = position ? 2 : 1;
     grid->mode = cs_arena_take(arena, CS_BLOCK_SIZE * grid->width * grid->nodes, sizeof(double));
     cs_status status =
@@ -133,7 +133,7 @@ static void list_shared(cs_grid *grid)
 cs_status cs_grid_take(cs_grid *grid, int is_smoothed, cs_arena *arena, cs_error *error)
 {
     const cs_block_system *s = grid->system;
-    size_t number = s->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(s->single);
     int64_t numbers = CS_BLOCK_STRIDE * s->vertices;
     grid->right = cs_arena_take(arena, numbers, number);
     if (is_smoothed) {

@@ -109,7 +109,7 @@ const cs_grid_kernels *cs_grid_kernels_here(void);
 
 /* ---- making a level; each takes memory in `arena` and may run out of it ---------------------------- */
 
-/* The finest level. `exact`: NULL, or the same matrix in double precision. */
+/* The finest level. `exact`: the matrix whose values are read, perhaps in another precision. */
 cs_status cs_grid_begin(cs_grid *grid, const cs_block_system *system, const cs_block_system *exact,
                         const double *position, cs_arena *arena, cs_error *error);
 

@@ -193,7 +193,7 @@ static void count_blocks(layout *l)
 
 static cs_status take_rows(cs_block_rows *rows, int single, cs_arena *arena, cs_error *error)
 {
-    size_t number = single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(single);
     rows->column = cs_arena_take_unset(arena, rows->blocks, sizeof *rows->column);
     rows->value = cs_arena_take(arena, CS_BLOCK_SIZE * rows->blocks + CS_BLOCK_STRIDE, number);
     return cs_arena_status(arena, error, "%lld blocks", (long long)rows->blocks);

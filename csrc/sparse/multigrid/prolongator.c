@@ -46,7 +46,7 @@ static cs_status find_pattern(cs_grid *grid, int64_t *marked, int32_t *list, cs_
         grid->start[i + 1] = grid->start[i] + find_targets(grid, i, i + 1, marked, list);
 
     int64_t blocks = grid->start[s->vertices];
-    size_t number = s->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(s->single);
     grid->target = cs_arena_take_unset(arena, blocks, sizeof *grid->target);
     grid->slot = cs_arena_take_unset(arena, blocks, sizeof *grid->slot);
     grid->value =
@@ -100,7 +100,7 @@ static cs_status find_slots(cs_grid *grid, int32_t *place, int64_t *end, int32_t
                             cs_arena *arena, cs_error *error)
 {
     const cs_block_system *s = grid->system;
-    size_t number = s->single ? sizeof(float) : sizeof(double);
+    size_t number = cs_number_size(s->single);
     grid->slot_first = cs_arena_take(arena, s->parts + 1, sizeof *grid->slot_first);
     grid->gather_start = cs_arena_take(arena, grid->aggregates + 1, sizeof *grid->gather_start);
     cs_status status = cs_arena_status(arena, error, "%lld parts", (long long)s->parts);

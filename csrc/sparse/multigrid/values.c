@@ -1,6 +1,5 @@
 /* The values of a prolongator, and those of the next level's matrix. */
 #include "core/error.h"
-#include "core/share.h"
 #include "sparse/multigrid/grid.h"
 
 #include <math.h>
@@ -22,28 +21,7 @@ typedef struct computing {
     double scale;
 } computing;
 
-static void wait_for_others(void *context) { (void)context; }
-
-/* Calls work for the parts of a level. */
-static void share_parts(computing *c, const cs_block_system *s, int threads,
-                        void (*work)(void *, int64_t, int))
-{
-    const cs_tasks tasks = {s->parts, s->task, work, wait_for_others, c};
-    cs_share_out(&tasks, threads);
-}
-
 /* ---- the largest eigenvalue of D^-1 A -------------------------------------------------------------------- */
-
-static double number_at(const void *vector, int single, int64_t at)
-{
-    return single ? (double)((const float *)vector)[at] : ((const double *)vector)[at];
-}
-
-static void put_at(void *vector, int single, int64_t at, double number)
-{
-    if (single) ((float *)vector)[at] = (float)number;
-    else ((double *)vector)[at] = number;
-}
 
 /* Numbers without a pattern, from -1 to 1. */
 static void start_part(void *context, int64_t part, int thread)
@@ -56,7 +34,8 @@ static void start_part(void *context, int64_t part, int thread)
             uint64_t hash = (uint64_t)(CS_BLOCK_STRIDE * i + k + 1) * 0x9e3779b97f4a7c15u;
             hash = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9u;
             double number = (double)(int64_t)(hash >> 11) / (double)(1ll << 52) - 1;
-            put_at(c->grid->x, s->single, CS_BLOCK_STRIDE * i + k, k < CS_BLOCK_ROWS ? number : 0);
+            cs_number_put(c->grid->x, s->single, CS_BLOCK_STRIDE * i + k,
+                          k < CS_BLOCK_ROWS ? number : 0);
         }
 }
 
@@ -86,13 +65,14 @@ static void divide_part(void *context, int64_t part, int thread)
         for (int row = 0; row < CS_BLOCK_ROWS; row++)
             for (int k = 0; k <= row; k++)
                 y[row] += f[CS_BLOCK_ROWS * row + k] *
-                          number_at(c->grid->w, s->single, CS_BLOCK_STRIDE * i + k);
+                          cs_number_at(c->grid->w, s->single, CS_BLOCK_STRIDE * i + k);
         for (int row = 0; row < CS_BLOCK_ROWS; row++) {
             norm += c->weight[i] * y[row] * y[row];
             for (int k = 0; k <= row; k++) z[k] += f[CS_BLOCK_ROWS * row + k] * y[row];
         }
         for (int k = 0; k < CS_BLOCK_ROWS; k++)
-            put_at(c->grid->x, s->single, CS_BLOCK_STRIDE * i + k, c->scale * c->weight[i] * z[k]);
+            cs_number_put(c->grid->x, s->single, CS_BLOCK_STRIDE * i + k,
+                          c->scale * c->weight[i] * z[k]);
     }
     c->norm[part] = c->scale * c->scale * norm;
 }
@@ -110,12 +90,12 @@ static double largest_eigenvalue(computing *c, int threads)
     const cs_block_system *s = c->grid->system;
     double quotient = 1;
     c->scale = 1;
-    share_parts(c, s, threads, start_part);
+    cs_block_system_share(s, threads, start_part, c);
     for (int step = 0; step <= POWER_STEPS; step++) {
-        share_parts(c, s, threads, multiply_part);
+        cs_block_system_share(s, threads, multiply_part, c);
         if (step) quotient = total(c->energy, s->parts) / total(c->norm, s->parts);
         if (!isfinite(quotient) || quotient <= 0) return 1;
-        share_parts(c, s, threads, divide_part);
+        cs_block_system_share(s, threads, divide_part, c);
         c->scale = 1 / quotient;
     }
     return quotient;
@@ -149,7 +129,7 @@ static void put_block(const computing *c, int is_outer, int64_t block, const dou
         for (int64_t k = 0; k < CS_BLOCK_ROWS; k++) {
             int64_t at = CS_BLOCK_SIZE * block + CS_BLOCK_ROWS * m + k;
             double number = pair[CS_BLOCK_STRIDE * (width * (CS_BLOCK_ROWS * s + k) + t) + m];
-            put_at(value, next->own.single, at, number);
+            cs_number_put(value, next->own.single, at, number);
             if (exact) ((double *)exact)[at] = number;
         }
 }
@@ -224,9 +204,9 @@ cs_status cs_grid_multiply(cs_grid *grid, cs_grid *next, const double *weight, i
     cs_status status = take_scratch(&c, threads, &arena, error);
     if (!status) {
         c.damping = DAMPING / largest_eigenvalue(&c, threads);
-        share_parts(&c, grid->system, threads, smooth_part);
-        share_parts(&c, &next->own, threads, product_part);
-        share_parts(&c, grid->system, threads, scale_part);
+        cs_block_system_share(grid->system, threads, smooth_part, &c);
+        cs_block_system_share(&next->own, threads, product_part, &c);
+        cs_block_system_share(grid->system, threads, scale_part, &c);
     }
     cs_arena_clear(&arena);
     return status;

@@ -14,8 +14,7 @@ static cs_status make(cs_preconditioner *p, cs_error *error)
     const cs_block_system *s = p->system;
     cs_scaled_blocks scaled, *own = cs_arena_take(&p->arena, 1, sizeof *own);
     cs_scaled_blocks_take(&scaled, s, 1, &p->arena);
-    if (s->single)
-        cs_scaled_blocks_keep_sums(&scaled, p->options.exact ? p->options.exact : s, &p->arena);
+    if (s->single) cs_scaled_blocks_keep_sums(&scaled, p->options.exact, &p->arena);
     cs_status status =
         cs_arena_status(&p->arena, error, "%lld scaled blocks", (long long)s->local.blocks);
     if (status) return status;

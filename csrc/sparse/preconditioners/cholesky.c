@@ -236,7 +236,7 @@ static cs_status update(cs_preconditioner *p, int threads, cs_cancellation *canc
 {
     (void)threads;
     cholesky *own = p->state;
-    const cs_block_system *s = p->options.exact ? p->options.exact : p->system;
+    const cs_block_system *s = p->options.exact;
     double row_work = p->set_up / (double)(s->vertices + 1);
     memset(own->work, 0,
            sizeof *own->work * (size_t)(CS_BLOCK_ROWS * CS_BLOCK_STRIDE * s->vertices));
@@ -260,8 +260,7 @@ static void take_vector(const cs_preconditioner *p, const cholesky *own)
     for (int64_t i = 0; i < p->system->vertices; i++)
         for (int k = 0; k < CS_BLOCK_ROWS; k++) {
             int64_t at = CS_BLOCK_STRIDE * own->order[i] + k;
-            own->x[CS_BLOCK_STRIDE * i + k] =
-                p->system->single ? (double)((const float *)p->r)[at] : ((const double *)p->r)[at];
+            own->x[CS_BLOCK_STRIDE * i + k] = cs_number_at(p->r, p->system->single, at);
         }
 }
 
@@ -271,8 +270,7 @@ static void give_vector(const cs_preconditioner *p, const cholesky *own)
         for (int k = 0; k < CS_BLOCK_STRIDE; k++) {
             int64_t at = CS_BLOCK_STRIDE * own->order[i] + k;
             double number = k < CS_BLOCK_ROWS ? own->x[CS_BLOCK_STRIDE * i + k] : 0;
-            if (p->system->single) ((float *)p->z)[at] = (float)number;
-            else ((double *)p->z)[at] = number;
+            cs_number_put(p->z, p->system->single, at, number);
         }
 }
 

@@ -39,7 +39,7 @@ static cs_status make(cs_preconditioner *p, cs_error *error)
     const cs_block_system *s = p->system;
     incomplete *own = cs_arena_take(&p->arena, 1, sizeof *own), taken = {0};
     cs_scaled_blocks_take(&taken.scaled, s, 0, &p->arena);
-    if (p->options.exact) taken.scaled.values = p->options.exact;
+    taken.scaled.values = p->options.exact;
     taken.row = cs_arena_take_unset(&p->arena, CS_BLOCK_SIZE * s->local.blocks, sizeof(double));
     taken.factor = cs_arena_take(&p->arena, CS_BLOCK_SIZE * s->vertices, sizeof(double));
     cs_status status = cs_arena_status(&p->arena, error, "%lld blocks of an incomplete factor",

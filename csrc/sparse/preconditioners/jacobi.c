@@ -81,13 +81,9 @@ static void run(const cs_preconditioner *p, int64_t phase, int64_t part)
             double sum = 0;
             for (int k = 0; k < CS_BLOCK_ROWS; k++) {
                 int64_t at = CS_BLOCK_STRIDE * i + k;
-                double r =
-                    s->single ? (double)((const float *)p->r)[at] : ((const double *)p->r)[at];
-                sum += block[CS_BLOCK_ROWS * row + k] * r;
+                sum += block[CS_BLOCK_ROWS * row + k] * cs_number_at(p->r, s->single, at);
             }
-            int64_t at = CS_BLOCK_STRIDE * i + row;
-            if (s->single) ((float *)p->z)[at] = (float)sum;
-            else ((double *)p->z)[at] = sum;
+            cs_number_put(p->z, s->single, CS_BLOCK_STRIDE * i + row, sum);
         }
     }
 }

@@ -145,7 +145,7 @@ static double blocks_of(const cs_block_system *s)
 static void count_work(cs_preconditioner *p)
 {
     const multigrid *own = p->state;
-    int64_t number = p->system->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    int64_t number = (int64_t)cs_number_size(p->system->single);
     double blocks = 0, bytes = cs_coarsest_work(&own->coarsest) * sizeof(double);
     p->work = cs_coarsest_work(&own->coarsest);
     p->set_up = cs_coarsest_set_up(&own->coarsest);
