@@ -69,3 +69,14 @@ def matrices(cloth, h=1e-3):
     """(A − M) / h², dense; h² K + h D over h²."""
     A = cloth.system(h)[0].to_scipy().toarray()
     return (A - np.diag(np.repeat(cloth.masses, 3))) / h**2
+
+
+def differences(function, x, step=1e-6):
+    """The derivative of a function of positions, column by column."""
+    columns = []
+    for i in range(x.size):
+        d = np.zeros(x.size)
+        d[i] = step
+        d = d.reshape(x.shape)
+        columns.append((function(x + d) - function(x - d)) / (2 * step))
+    return np.array(columns).T

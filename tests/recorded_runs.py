@@ -7,6 +7,8 @@ import sys
 import textwrap
 import time
 
+import numpy as np
+
 # Of the process that runs it: writes beyond this size fail as on a full disk.
 FULL_DISK = """
     import resource, signal
@@ -36,3 +38,19 @@ def kill(process, frames, after=0.0):
         process.send_signal(signal.SIGKILL)
     _, errors = process.communicate()
     assert process.returncode == -signal.SIGKILL, errors
+
+
+def of_damaged(path, damaged, read):
+    """What `read` returns, or the error, of 60 copies of a file in which some bytes are others."""
+    whole, rng = path.read_bytes(), np.random.default_rng(3)
+    answers = []
+    for _ in range(60):
+        changed = bytearray(whole)
+        for place in rng.integers(0, min(len(whole), 40_000), 4):
+            changed[place] = rng.integers(256)
+        damaged.write_bytes(changed)
+        try:
+            answers.append(read())
+        except (ValueError, IndexError) as error:
+            answers.append(str(error))
+    return answers

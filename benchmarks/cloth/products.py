@@ -1,9 +1,9 @@
 """Products of a mesh's matrix: ours by parts, SciPy's, and the bandwidth that limits both (S5 4.2).
 
-The matrix has the pattern of a sheet of 300 × 304 vertices (S5's 91,200) and of smaller ones, in
-random order. For each precision: milliseconds on one thread and on all cores, bytes of values and
-indices a second, and their share of what a loop reads of the same bytes; SciPy multiplies the same
-blocks (bsr) on one thread, both triangles of them. Writes cloth_products.csv and tells the goals.
+The matrix is that of a step of a sheet of 300 × 304 vertices (S5's 91,200) and of smaller ones. For
+each precision: milliseconds on one thread and on all cores, bytes of values and indices a second,
+and their share of what a loop reads of the same bytes; SciPy multiplies the same blocks (bsr) on
+one thread, both triangles of them. Writes cloth_products.csv and tells the goals.
 
     python benchmarks/cloth/products.py [--sheets 30x30,67x68,134x136,300x304] [--repeats 15]
 """
@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
 
 import contactsolve as cs
 from contactsolve import _core
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import cores, interleaved, write_csv
+from common import cores, interleaved, on_a_line, write_csv
+from common.meshes import stretched_sheet
 
 SHEETS = ((30, 30), (67, 68), (134, 136), (300, 304))
 PARTS, SEED = 8, 0
@@ -27,25 +27,8 @@ GOALS = {"float32": 1.0, "float64": 0.9}  # of the largest sheet, on all cores
 
 
 def sheet_matrix(rows, columns):
-    """Blocks of a triangulated sheet: diagonally dominant, vertices in random order."""
-    rng = np.random.default_rng(SEED)
-    number = rng.permutation(rows * columns).reshape(rows, columns)
-    ends = (
-        (number[:-1], number[1:]),
-        (number[:, :-1], number[:, 1:]),
-        (number[:-1, :-1], number[1:, 1:]),
-    )
-    i = np.concatenate([first.ravel() for first, _ in ends])
-    j = np.concatenate([second.ravel() for _, second in ends])
-    beside = rng.uniform(-1, 1, (len(i), 3, 3))
-    diagonal = np.tile(20.0 * np.eye(3), (number.size, 1, 1))
-    own = np.arange(number.size)
-    row, column = np.concatenate([i, j, own]), np.concatenate([j, i, own])
-    data = np.concatenate([beside, beside.transpose(0, 2, 1), diagonal])
-    order = np.lexsort((column, row))
-    starts = np.searchsorted(row[order], np.arange(number.size + 1))
-    size = 3 * number.size
-    return scipy.sparse.bsr_array((data[order], column[order], starts), shape=(size, size))
+    """The matrix of a step of a stretched sheet."""
+    return stretched_sheet(rows, columns, 1.05).system(1 / 30)[0].to_scipy()
 
 
 def row_of(matrix, dtype, repeats):
@@ -100,8 +83,7 @@ def main(argv=None):
         matrix = sheet_matrix(*sheet)
         for dtype in GOALS:
             rows.append(row_of(matrix, dtype, given.repeats))
-            print("  ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}"
-                            for k, v in rows[-1].items()), flush=True)  # fmt: skip
+            print(on_a_line(rows[-1]), flush=True)
     for row in rows[-len(GOALS) :]:
         goal = GOALS[row["dtype"]]
         verdict = "reached" if row["all_share"] >= goal else "MISSED"

@@ -23,10 +23,10 @@ import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import cores, on_a_line, write_csv
+from common.meshes import norm, smoothed_aggregation, stretched_sheet
 
 SHEETS = ((67, 68), (150, 152), (300, 304))
 STEPS = (1 / 30, 1e-2, 1e-3)
-MATERIAL = {"density": 0.2, "young": 1000.0, "poisson": 0.3, "bending": 1e-4}
 STRETCH, RTOL, MOST = 1.05, 1e-6, 5000
 DTYPES = ("float64", "mixed", "float32")
 # Without these a solve of the largest sheet takes a minute, or its factor does.
@@ -38,17 +38,8 @@ AUTO_GOAL = 1.3
 
 def sheet_system(rows, columns, h):
     """The matrix of a step, its right-hand side, and the positions."""
-    vertices, faces = cs.cloth.sheet(rows, columns, ((columns - 1) / (rows - 1), 1.0))
-    cloth = cs.cloth.Cloth(
-        STRETCH * vertices, faces, rest=vertices, gravity=(0, 0, 0), M="none", **MATERIAL
-    )
-    system, b = cloth.system(h)
-    return system, b, cloth.positions
-
-
-def norm(x):
-    """Without BLAS, whose threads would spin beside those of the next solve."""
-    return np.sqrt(np.square(x).sum())
+    cloth = stretched_sheet(rows, columns, STRETCH)
+    return (*cloth.system(h), cloth.positions)
 
 
 def fresh(system, kind, dtype, positions):
@@ -131,16 +122,6 @@ def row_of_auto(system, b, positions, h, rows, repeats):
 # ---- peers ---------------------------------------------------------------------------------------
 
 
-def rigid_modes(positions):
-    """(3 n, 6): translations and rotations."""
-    modes = np.zeros((len(positions), 3, 6))
-    modes[:, :, :3] = np.eye(3)
-    x = positions - positions.mean(axis=0)
-    for k in range(3):
-        modes[:, :, 3 + k] = np.cross(np.eye(3)[k], x)
-    return modes.reshape(-1, 6)
-
-
 def solve_by_scipy(matrix, b, _):
     made = []
     begin = time.perf_counter()
@@ -157,18 +138,9 @@ def solve_by_scipy(matrix, b, _):
 
 
 def solve_by_pyamg(matrix, b, positions):
-    import pyamg
-
     made = []
     begin = time.perf_counter()
-    smoother = ("block_gauss_seidel", {"sweep": "symmetric", "blocksize": 3})
-    levels = pyamg.smoothed_aggregation_solver(
-        scipy.sparse.bsr_matrix(matrix),
-        B=rigid_modes(positions),
-        presmoother=smoother,
-        postsmoother=smoother,
-        symmetry="symmetric",
-    )
+    levels = smoothed_aggregation(matrix, positions)
     set_up = time.perf_counter() - begin
     begin = time.perf_counter()
     x = levels.solve(b, tol=RTOL, accel="cg", maxiter=200, callback=made.append)

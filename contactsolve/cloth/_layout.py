@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..io._frames import DIGEST
+
 __all__ = [
     "CELLS",
     "CLOTH",
@@ -36,8 +38,6 @@ __all__ = [
 ]
 
 NEED = "recordings need"
-
-DIGEST = 16  # bytes
 
 VTK, CLOTH, SOLVERS, FRAMES = "VTKHDF", "cloth", "solvers", "frames"
 VTK_VERSION = (2, 2)

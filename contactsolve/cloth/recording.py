@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import index
+from ..io._frames import FrameReader
 from ..io._hdf5 import Hdf5Reader
 from ..io._json import from_json
 from ..io._unclosed import mark_closed
@@ -69,7 +67,7 @@ class Frame(NamedTuple):
     velocities: np.ndarray
 
 
-class Recording:
+class Recording(FrameReader[Frame]):
     """A file that `Cloth.run` has written, or is writing; frames are read when they are asked for.
 
     ``len(recording)`` is the number of its whole frames when it was opened, and ``recording[k]`` a
@@ -159,6 +157,7 @@ class Recording:
         self._count = count
         self._tables = {name: self._table(name, *of) for name, of in _TABLES.items()}
         self._numbers = self._tables[f"{FRAMES}/numbers"]
+        self._hash = self._tables[f"{FRAMES}/hash"]
 
     def _table(self, name: str, kinds: str, columns: tuple[int, ...]) -> np.ndarray:
         """Return the rows of the frames that count."""
@@ -168,27 +167,6 @@ class Recording:
                 f"/{name} has shape {rows.shape}: expected {(self._count, *columns)}"
             )
         return rows
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; what has been read of all frames, such as `times`, stays."""
-        self._reader.file.close()
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __repr__(self) -> str:
-        return f"Recording({str(self._reader.path)!r}, {len(self)} frames)"
 
     @classmethod
     def repair(cls, path: PathLike) -> None:
@@ -222,32 +200,12 @@ class Recording:
         return self._faces.copy()
 
     @property
-    def steps(self) -> np.ndarray:
-        """The steps made at each frame, ``(frames,)``."""
-        return self._numbers[:, 0].copy()
-
-    @property
     def times(self) -> np.ndarray:
         """The times [s], ``(frames,)``."""
         return self._tables[VALUES].copy()
 
-    @property
-    def hashes(self) -> list[str]:
-        """The hashes of the states."""
-        return [one[:DIGEST].tobytes().hex() for one in self._tables[f"{FRAMES}/hash"]]
-
-    def __iter__(self) -> Iterator[Frame]:
-        return map(self._frame, range(len(self)))
-
     def __getitem__(self, frame: int) -> Frame:
         return self._frame(self._number(frame))
-
-    def _number(self, frame: int) -> int:
-        """Return the number of a frame, counted from the beginning."""
-        frame, count = index("frame", frame), len(self)
-        if not -count <= frame < count:
-            raise IndexError(f"{self._reader.path} has {count} frames: {frame} is none of them")
-        return frame % count
 
     def _frame(self, number: int) -> Frame:
         """Return a frame whose hash is right."""
@@ -255,7 +213,7 @@ class Recording:
         time = float(self._tables[VALUES][number])
         positions = self._vectors(number, POINTS, f"{STEPS}/PointOffsets")
         velocities = self._vectors(number, VELOCITIES, f"{STEPS}/PointDataOffsets/velocity")
-        wanted = self._tables[f"{FRAMES}/hash"][number, :DIGEST].tobytes()
+        wanted = self._hash[number, :DIGEST].tobytes()
         if state_digest(numbers, time, positions, velocities) != wanted:
             raise self._damaged(number, "its hash is another one")
         return Frame(numbers.step, time, positions, velocities)
@@ -289,7 +247,7 @@ class Recording:
             positions = self._rows(number, f"{SOLVERS}/positions", row * n, n)
             velocities = self._rows(number, f"{SOLVERS}/velocities", row * n, n)
             made, digest = (h, positions, velocities), solver_digest(h, positions, velocities)
-        if digest != self._tables[f"{FRAMES}/hash"][number, DIGEST:].tobytes():
+        if digest != self._hash[number, DIGEST:].tobytes():
             raise self._damaged(number, "the hash of its solver is another one")
         return made
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..io._frames import DIGEST
+
 __all__ = [
     "ARRAYS",
     "BODIES",
@@ -34,8 +36,6 @@ __all__ = [
 ]
 
 NEED = "recordings need"
-
-DIGEST = 16  # bytes
 
 WORLD, FRAMES, RECORD, PROBLEMS = "world", "frames", "record", "problems"
 

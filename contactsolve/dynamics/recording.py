@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..io._frames import FrameReader
 from ..io._hdf5 import Hdf5Reader
 from ..io._json import from_json
 from ..io.saved import READERS, check_header, problem_of_image
@@ -63,7 +62,7 @@ class Frame(NamedTuple):
     contacts: Contacts
 
 
-class Recording:
+class Recording(FrameReader[Frame]):
     """A file that `World.run` has written, or is writing; frames are read when they are asked for.
 
     ``len(recording)`` is the number of its whole frames when it was opened, ``recording[k]`` a
@@ -152,33 +151,7 @@ class Recording:
         self._problem_hash = reader.part_of(f"{PROBLEMS}/hash", "u", 0, kept)
         self._problem_ends = reader.part_of(f"{PROBLEMS}/end", "i", 0, kept)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._reader.file.close()
-
-    def __len__(self) -> int:
-        return len(self._hash)
-
-    def __repr__(self) -> str:
-        return f"Recording({str(self._reader.path)!r}, {len(self)} frames)"
-
     # ---- frames ----------------------------------------------------------------------------------
-
-    @property
-    def steps(self) -> np.ndarray:
-        """The steps made at each frame, ``(frames,)``."""
-        return self._numbers[:, 0].copy()
 
     @property
     def times(self) -> np.ndarray:
@@ -186,27 +159,12 @@ class Recording:
         return self.steps * self._time_step
 
     @property
-    def hashes(self) -> list[str]:
-        """The hashes of the states."""
-        return [one[:DIGEST].tobytes().hex() for one in self._hash]
-
-    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return (*self._recorded, *Record.of_bodies)
 
-    def __iter__(self) -> Iterator[Frame]:
-        return map(self._frame, range(len(self)))
-
     def __getitem__(self, key: int | str) -> Any:
         return self._column(key) if isinstance(key, str) else self._frame(self._number(key))
-
-    def _number(self, frame: int) -> int:
-        """Return the number of a frame, counted from the beginning."""
-        count = len(self)
-        if not -count <= frame < count:
-            raise IndexError(f"{self._reader.path} has {count} frames: {frame} is none of them")
-        return int(frame) % count
 
     def _frame(self, number: int) -> Frame:
         numbers, state = self._state(number)

@@ -23,3 +23,16 @@ def test_products(tmp_path, capsys):
     assert [row["vertices"] for row in rows] == ["12", "12", "30", "30"]
     x = np.arange(36.0)
     assert np.allclose(cs.sparse.SymmetricBlocks(matrix) @ x, matrix @ x, rtol=0, atol=1e-11)
+
+
+def test_solves(tmp_path, capsys):
+    with importing_from(BENCHMARKS / "cloth"):
+        import solves
+
+        solves.main(["--sheets", "8x9", "--repeats", "1", "--results", str(tmp_path)])
+    assert capsys.readouterr().out.count("goal") == 4
+    rows = list(csv.DictReader((tmp_path / "cloth_solves.csv").read_text("utf-8").splitlines()))
+    kinds = cs.sparse.preconditioners()
+    assert {row["kind"] for row in rows} == set(kinds)
+    assert len(rows) == len(kinds) * len(solves.DTYPES) * len(solves.STEPS)
+    assert all(float(row["relative_residual"]) <= solves.RTOL for row in rows)

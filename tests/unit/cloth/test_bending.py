@@ -6,7 +6,7 @@ from scipy.integrate import solve_bvp
 from scipy.optimize import brentq
 
 import contactsolve as cs
-from cloths import forces_of, irregular, matrices, settle, slender, stiffness_of
+from cloths import differences, forces_of, irregular, matrices, settle, slender, stiffness_of
 
 MODELS = ("hinge", "quadratic")
 # The membrane hardly counts.
@@ -20,16 +20,6 @@ def bent(model, seed=0, rest=None):
     x = vertices + 0.1 * rng.normal(size=vertices.shape)
     cloth.positions = x
     return cloth, x
-
-
-def differences(function, x, step=1e-6):
-    columns = []
-    for i in range(x.size):
-        d = np.zeros(x.size)
-        d[i] = step
-        d = d.reshape(x.shape)
-        columns.append((function(x + d) - function(x - d)) / (2 * step))
-    return np.array(columns).T
 
 
 @pytest.mark.parametrize("model", [*MODELS, "curved rest"])

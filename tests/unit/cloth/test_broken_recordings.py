@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import warnings
-import weakref
 
 import h5py
 import numpy as np
@@ -14,9 +13,9 @@ import pytest
 
 from contactsolve.cloth import Cloth, Recording, _recorder
 from contactsolve.io import _growing
-from interruption import alarm
+from interruption import alarm, interrupt
 from recorded_cloths import PATH, H, all_arrays, go_on, hanging, state
-from recorded_runs import FULL_DISK, kill, start
+from recorded_runs import FULL_DISK, kill, of_damaged, start
 
 
 @pytest.fixture
@@ -111,13 +110,6 @@ def test_a_truncated_file_is_an_error(path):
 @pytest.mark.parametrize("after", [0.01, 0.1, 0.3])
 def test_ctrl_c_ends_a_run_after_a_whole_step(after, path):
     cloth = hanging(20)
-
-    def interrupt(_, frame):
-        # Python drops what is raised while it clears a weak reference.
-        if frame.f_code.co_filename == weakref.__file__:
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            return
-        raise KeyboardInterrupt
 
     def begin(one):
         if one.info["steps"] == 2:
@@ -358,24 +350,10 @@ def test_a_full_disk_is_told_and_the_file_stays_readable(path):
 
 def test_damage_to_a_file_that_was_not_closed_is_an_error_or_does_no_harm(path, tmp_path):
     killed(path)
-    whole = path.read_bytes()
     with Recording(path) as recording:
         last, wanted = len(recording) - 1, recording[-1].velocities.tobytes()
-    damaged, rng = tmp_path / "damaged.vtkhdf", np.random.default_rng(3)
-
-    def read():
-        try:
-            return Cloth.load(damaged, last).velocities.tobytes()
-        except (ValueError, IndexError) as error:
-            return str(error)
-
-    answers = []
-    for _ in range(60):
-        changed = bytearray(whole)
-        for place in rng.integers(0, min(len(whole), 40_000), 4):
-            changed[place] = rng.integers(256)
-        damaged.write_bytes(changed)
-        answers.append(read())
+    damaged = tmp_path / "damaged.vtkhdf"
+    answers = of_damaged(path, damaged, lambda: Cloth.load(damaged, last).velocities.tobytes())
     refused = [answer for answer in answers if answer != wanted]
     assert refused
     assert all("damaged.vtkhdf" in answer for answer in refused)

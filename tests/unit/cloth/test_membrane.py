@@ -6,7 +6,7 @@ from scipy.sparse.linalg import spsolve
 from scipy.spatial.transform import Rotation
 
 import contactsolve as cs
-from cloths import equilibrium, forces_of, irregular, matrices
+from cloths import differences, equilibrium, forces_of, irregular, matrices
 
 PLAIN = {"density": 0.3, "young": 50.0, "poisson": 0.3, "gravity": (0, 0, 0), "dtype": "float64"}
 
@@ -92,17 +92,6 @@ def state_of_tension(seed=2, **given):
     return cloth, x
 
 
-def by_differences(function, x, step=1e-6):
-    """The derivative of a function of positions, column by column."""
-    columns = []
-    for i in range(x.size):
-        d = np.zeros(x.size)
-        d[i] = step
-        d = d.reshape(x.shape)
-        columns.append((function(x + d) - function(x - d)) / (2 * step))
-    return np.array(columns).T
-
-
 def test_forces_are_those_of_the_energy():
     cloth, x = state_of_tension()
 
@@ -110,7 +99,7 @@ def test_forces_are_those_of_the_energy():
         cloth.positions = y
         return cloth.energy().membrane
 
-    wanted = -by_differences(energy, x).reshape(x.shape)
+    wanted = -differences(energy, x).reshape(x.shape)
     cloth.positions = x
     forces = forces_of(cloth)
     assert np.abs(forces - wanted).max() <= 1e-8 * np.abs(wanted).max()
@@ -125,7 +114,7 @@ def test_stiffness_is_exact_under_tension():
         cloth.positions = y
         return forces_of(cloth).ravel()
 
-    wanted = -by_differences(force, x)
+    wanted = -differences(force, x)
     cloth.positions = x
     K = matrices(cloth)
     assert np.abs(K - wanted).max() <= 1e-8 * np.abs(wanted).max()

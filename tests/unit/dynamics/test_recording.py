@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import warnings
-import weakref
 
 import h5py
 import numpy as np
@@ -15,8 +14,8 @@ import contactsolve as cs
 from contactsolve import dynamics
 from contactsolve.dynamics import _recorder
 from contactsolve.io import _growing
-from interruption import alarm
-from recorded_runs import FULL_DISK, kill, start
+from interruption import alarm, interrupt
+from recorded_runs import FULL_DISK, kill, of_damaged, start
 from repository import ROOT
 
 GROUND = dynamics.HalfSpace([0.0, 0.0, 1.0])
@@ -390,24 +389,12 @@ def test_a_truncated_file_is_an_error(path):
 
 def test_damage_to_a_file_that_was_not_closed_is_an_error_or_does_no_harm(path, tmp_path):
     killed(path)
-    whole = path.read_bytes()
     with dynamics.Recording(path) as recording:
         last, wanted = len(recording) - 1, recording[-1].velocities.tobytes()
-    damaged, rng = tmp_path / "damaged.h5", np.random.default_rng(3)
-
-    def read():
-        try:
-            return dynamics.World.load(damaged, last).velocities.tobytes()
-        except (ValueError, IndexError) as error:
-            return str(error)
-
-    answers = []
-    for _ in range(60):
-        changed = bytearray(whole)
-        for place in rng.integers(0, min(len(whole), 40_000), 4):
-            changed[place] = rng.integers(256)
-        damaged.write_bytes(changed)
-        answers.append(read())
+    damaged = tmp_path / "damaged.h5"
+    answers = of_damaged(
+        path, damaged, lambda: dynamics.World.load(damaged, last).velocities.tobytes()
+    )
     refused = [answer for answer in answers if answer != wanted]
     assert refused
     assert all("damaged.h5" in answer for answer in refused)
@@ -419,13 +406,6 @@ def test_damage_to_a_file_that_was_not_closed_is_an_error_or_does_no_harm(path, 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
 def test_ctrl_c_ends_a_run_after_a_whole_step(path):
     world = pile()
-
-    def interrupt(_, frame):
-        # Python drops what is raised while it clears a weak reference.
-        if frame.f_code.co_filename == weakref.__file__:
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            return
-        raise KeyboardInterrupt
 
     with alarm(interrupt, after=0.3), pytest.raises(KeyboardInterrupt):
         world.run(10**6, ("time", "positions"), every=3, file=path)
