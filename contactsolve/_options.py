@@ -194,13 +194,14 @@ def number(name: str, value: Any) -> float:
 
 
 def count(name: str, value: Any, least: int = 0, most: float = 2e9) -> int:
-    """Return a whole number that is at least `least` and at most `most`."""
+    """Return a whole number from `least` to `most`; an integer limit is told to its last digit."""
     try:
         whole = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}: an integer is needed") from None
     if not least <= whole <= most:
-        wanted = f"at least {least}" if whole < least else f"at most {int(most)}"
+        limit = f"{most:g}" if isinstance(most, float) else f"{most}"
+        wanted = f"at least {least}" if whole < least else f"at most {limit}"
         raise ValueError(f"{name} is {whole}: it must be {wanted}")
     return whole
 

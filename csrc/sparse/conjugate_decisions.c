@@ -173,9 +173,14 @@ static void keep_best(cs_block_cg *cg, double truth, double claim)
     find_spare(cg);
 }
 
-/* The next direction after a check that does not end the iteration. */
+/* The next direction after a check, unless that has ended the iteration: its verdict stays. */
 static void go_on(cs_block_cg *cg, double truth)
 {
+    if (cg->ends) {
+        choose_next(cg, CS_CG_ITERATE);
+        return;
+    }
+
     /* To a residual that is not the recurrence's the direction is not conjugate. */
     if (cg->product < 0) doubt(cg);
     if (!(TOTAL(cg, apart) <= MOST_APART * MOST_APART * TOTAL(cg, residual))) cg->begins = 1;

@@ -18,7 +18,19 @@ import contactsolve
 from contactsolve import _core
 from repository import ROOT
 
-EXTRAS = {"plot", "sparse", "io", "notebook", "jupyter", "partition", "peers", "all", "test", "dev"}
+EXTRAS = {
+    "plot",
+    "sparse",
+    "io",
+    "notebook",
+    "jupyter",
+    "partition",
+    "peers",
+    "all",
+    "cloth",
+    "test",
+    "dev",
+}
 
 
 def test_version_is_the_same_everywhere():
