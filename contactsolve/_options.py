@@ -200,7 +200,7 @@ def count(name: str, value: Any, least: int = 0, most: float = 2e9) -> int:
     except TypeError:
         raise TypeError(f"{name} is {value!r}: an integer is needed") from None
     if not least <= whole <= most:
-        limit = f"{most:g}" if isinstance(most, float) else f"{most}"
+        limit = f"{most}" if isinstance(most, int) else f"{most:g}"
         wanted = f"at least {least}" if whole < least else f"at most {limit}"
         raise ValueError(f"{name} is {whole}: it must be {wanted}")
     return whole
