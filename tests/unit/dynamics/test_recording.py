@@ -248,6 +248,8 @@ def test_recordings_are_read_without_a_world(path):
         assert last.removed.tolist() == world.removed.tolist()
         with pytest.raises(IndexError, match="has 9 frames: 9 is none of them"):
             recording[9]
+        with pytest.raises(TypeError, match=re.escape("frame is 1.5: an integer is needed")):
+            recording[1.5]
         with pytest.raises(KeyError, match="no column 'speed'"):
             recording["speed"]
 
