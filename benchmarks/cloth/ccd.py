@@ -25,6 +25,7 @@ from common import ROOT, interleaved, on_a_line, write_csv
 
 QUERIES = ROOT / "tests" / "reference" / "ccd" / "queries.npz"
 LAYERS, GAP = 8, 2.2  # of the fold; in edges
+PRESSED, NOISE = 0.05, 0.03  # heights after the step over those before; in edges
 GOAL = 4.0  # times as fast as AdditiveCCD
 SEED = 5
 
@@ -37,8 +38,8 @@ def fold(rows, columns, rng):
     x, z = np.array([layer_at(s, straight, bend) for s in np.arange(columns)]).T
     y = np.arange(rows, dtype=float)
     flat = np.stack(np.broadcast_arrays(x[None, :], y[:, None], z[None, :]), axis=-1).reshape(-1, 3)
-    start = flat + 0.05 * rng.uniform(-1, 1, flat.shape)
-    end = start * [1, 1, 0.6] + 0.1 * rng.normal(size=flat.shape)
+    start = flat + NOISE * rng.normal(size=flat.shape)
+    end = start * [1, 1, PRESSED] + NOISE * rng.normal(size=flat.shape)
     return start, end, faces
 
 

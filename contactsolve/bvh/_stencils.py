@@ -46,9 +46,8 @@ def indices_into(vertices: int, indices: Any) -> np.ndarray:
     indices = index_array("indices", indices)
     if indices.ndim != 2 or indices.shape[1] != _VERTICES:
         raise ValueError(f"indices has shape {indices.shape}: (n, 4) is needed")
-    wrong = (indices < 0) | (indices >= vertices)
-    if wrong.any():
-        i, k = np.argwhere(wrong)[0]
+    if indices.size and not (indices.min() >= 0 and indices.max() < vertices):
+        i, k = np.argwhere((indices < 0) | (indices >= vertices))[0]
         raise ValueError(
             f"indices[{i}, {k}] is {indices[i, k]}: "
             + (f"0 to {vertices - 1} is needed" if vertices else "there are no vertices")

@@ -12,7 +12,7 @@ enum { MOST_STEPS = 256 };
 #define LESS_REACH 0.25
 
 /* A distance beyond the margin, in parts of the size, below which nothing is worth proving. */
-#define NEGLIGIBLE 0x1p-48
+#define NEGLIGIBLE 0x1p-50
 
 typedef struct search {
     const cs_path *path;
@@ -108,17 +108,37 @@ static void put_hit(const search *s, cs_impact *impact)
     impact->moment = s->here;
 }
 
+/* Whether a fixed plane proves all times free, or those below `enough`. */
+static int is_enough(const cs_free_span *span, double enough)
+{
+    return span->from <= 0 && (span->to > 1 || span->to >= enough);
+}
+
+/* The plane across the line from the mean of one primitive to that of the other. */
+static int are_means_apart(const cs_path *path, double enough)
+{
+    const cs_polygon *start = &path->motion.start, *end = &path->motion.end;
+    double n[3] = {0, 0, 0};
+    for (int k = 0; k < start->corners; k++)
+        for (int c = 0; c < 3; c++) n[c] += start->at[k][c] + end->at[k][c];
+    if (!cs_unit(n)) return 0;
+    cs_free_span span = cs_fixed_plane(path, n);
+    return is_enough(&span, enough);
+}
+
 void cs_ccd_find(const cs_path *path, double enough, cs_impact *impact)
 {
-    /* Most primitives pass each other on two sides of one plane. */
+    /* Most primitives pass each other on two sides of one plane, often of that between their means. */
     cs_moment middle;
     cs_free_span span = {2, -1};
+    impact->steps = 0;
+    put_free(impact);
+    if (are_means_apart(path, enough)) return;
     cs_moment_find(path, 0.5, &middle);
     if (middle.is_plane) span = cs_fixed_plane(path, middle.normal);
     impact->steps = 1;
-    put_free(impact);
+    if (is_enough(&span, enough)) return;
     int is_begun = span.from <= 0;
-    if (is_begun && (span.to > 1 || span.to >= enough)) return;
 
     search s = {.path = path, .time = is_begun ? span.to : 0, .reach = MOST_REACH};
     while (impact->steps++ < MOST_STEPS) {

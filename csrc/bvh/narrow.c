@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Stencils between two questions whether to cancel, and multiplications of one that passes. */
-enum { BETWEEN_QUESTIONS = 1 << 15, MULTIPLICATIONS = 1 << 9 };
+enum { BETWEEN_QUESTIONS = 1 << 17, MULTIPLICATIONS = 1 << 9 };
 
 /* Some stencils of a call, and what is computed of them. */
 typedef struct job {

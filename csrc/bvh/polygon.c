@@ -3,6 +3,7 @@
 #include "core/compiler.h"
 #include "core/vector.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Two edges of the polygon at corner 0, to the corners 1 and last, and their cross product. */
@@ -18,25 +19,49 @@ CS_INLINE void find_frame(int corners, const cs_polygon *polygon, frame *own)
     own->square = cs_dot(own->normal, own->normal);
 }
 
-/* The nearest point of the edge from corner k to the next one, if it is nearer than what was found before. */
-CS_INLINE void try_edge(const cs_polygon *polygon, int k, int next, cs_nearest *nearest)
+/* The nearest point of the edge from corner k to the next one is (1 - share) at[k] + share at[next]. Returns its squared
+ * distance. No branch depends on numbers: it would be taken at random. */
+CS_INLINE double along_edge(const cs_polygon *polygon, int k, int next, double *share)
 {
     const double *from = polygon->at[k], *to = polygon->at[next];
     double edge[3], point[3];
     cs_subtract(to, from, edge);
-    double square = cs_dot(edge, edge), along = -cs_dot(from, edge);
-    double share = along <= 0 ? 0 : along >= square ? 1 : along / square;
-    for (int c = 0; c < 3; c++) point[c] = (1 - share) * from[c] + share * to[c];
-    double distance = cs_dot(point, point);
-    if (!(distance < nearest->square)) return;
+    double square = cs_dot(edge, edge), part = -cs_dot(from, edge) / (square + DBL_MIN);
+    part = part > 0 ? part : 0;
+    part = part < 1 ? part : 1;
+    for (int c = 0; c < 3; c++) point[c] = (1 - part) * from[c] + part * to[c];
+    *share = part;
+    return cs_dot(point, point);
+}
 
-    nearest->square = distance;
+static void put_on_edge(const cs_polygon *polygon, int k, double share, cs_nearest *nearest)
+{
+    int next = cs_next_corner(polygon, k);
     nearest->feature = share > 0 && share < 1 ? CS_ON_EDGE : CS_ON_CORNER;
     nearest->first = share < 1 ? k : next;
-    cs_assign(nearest->point, point);
     memset(nearest->weight, 0, sizeof nearest->weight);
     nearest->weight[k] = 1 - share;
     nearest->weight[next] = share;
+    for (int c = 0; c < 3; c++)
+        nearest->point[c] = (1 - share) * polygon->at[k][c] + share * polygon->at[next][c];
+}
+
+/* The nearest point of all edges, if it is nearer than what was found before. */
+CS_INLINE void try_edges(int corners, const cs_polygon *polygon, cs_nearest *nearest)
+{
+    double least = nearest->square, share = 0, part;
+    int best = -1;
+    CS_UNROLL for (int k = 0; k < corners; k++)
+    {
+        double distance = along_edge(polygon, k, k + 1 < corners ? k + 1 : 0, &part);
+        int is_nearer = distance < least;
+        best = is_nearer ? k : best;
+        share = is_nearer ? part : share;
+        least = is_nearer ? distance : least;
+    }
+    if (best < 0) return;
+    nearest->square = least;
+    put_on_edge(polygon, best, share, nearest);
 }
 
 /* Numbers s, t of the point at[0] + s e + t f below the origin, and whether it lies inside. */
@@ -113,8 +138,7 @@ CS_INLINE void find_nearest(int corners, const cs_polygon *polygon, cs_nearest *
     if (nearest->square < INFINITY && !is_sharp) return;
 
     /* Otherwise that of the nearest edge. */
-    for (int k = 0; k + 1 < corners; k++) try_edge(polygon, k, k + 1, nearest);
-    try_edge(polygon, corners - 1, 0, nearest);
+    try_edges(corners, polygon, nearest);
 }
 
 void cs_polygon_nearest(const cs_polygon *polygon, cs_nearest *nearest)
@@ -125,15 +149,21 @@ void cs_polygon_nearest(const cs_polygon *polygon, cs_nearest *nearest)
 
 /* ---- directions --------------------------------------------------------------------------------- */
 
+int cs_unit(double *n)
+{
+    double scale = 1 / sqrt(cs_dot(n, n));
+    if (!(scale < INFINITY)) return 0;
+    cs_set_vector(n, scale * n[0], scale * n[1], scale * n[2]);
+    return 1;
+}
+
 int cs_polygon_face_normal(const cs_polygon *polygon, double *normal)
 {
     frame own;
     find_frame(polygon->corners, polygon, &own);
     double side = cs_dot(own.normal, polygon->at[0]) < 0 ? -1 : 1;
-    double scale = side / sqrt(own.square);
-    if (!(own.square > 0) || !isfinite(scale)) return 0;
-    for (int c = 0; c < 3; c++) normal[c] = scale * own.normal[c];
-    return 1;
+    for (int c = 0; c < 3; c++) normal[c] = side * own.normal[c];
+    return cs_unit(normal);
 }
 
 int cs_polygon_edge_normal(const cs_polygon *polygon, int k, const double *point, double *normal)
@@ -142,7 +172,7 @@ int cs_polygon_edge_normal(const cs_polygon *polygon, int k, const double *point
     cs_subtract(polygon->at[cs_next_corner(polygon, k)], polygon->at[k], edge);
     double square = cs_dot(edge, edge), share = square > 0 ? cs_dot(point, edge) / square : 0;
     cs_add_scaled(point, -share, edge, normal);
-    return cs_normalize(normal) > 0;
+    return cs_unit(normal);
 }
 
 int cs_polygon_normal(const cs_polygon *polygon, const cs_nearest *nearest, double *normal)
@@ -151,5 +181,5 @@ int cs_polygon_normal(const cs_polygon *polygon, const cs_nearest *nearest, doub
     if (nearest->feature == CS_ON_EDGE)
         return cs_polygon_edge_normal(polygon, nearest->first, nearest->point, normal);
     cs_assign(normal, nearest->point);
-    return cs_normalize(normal) > 0;
+    return cs_unit(normal);
 }

@@ -34,6 +34,9 @@ static inline int cs_next_corner(const cs_polygon *polygon, int k)
     return k + 1 < polygon->corners ? k + 1 : 0;
 }
 
+/* n <- n / |n|, with a length of at most 1 + 8 u, u = 2^-53. Returns 0, and leaves n, if it has no direction. */
+int cs_unit(double *n);
+
 /* normal <- the unit vector from the origin to the nearest point, orthogonal to face or edge to rounding also where the
  * point is so close that its own direction is rounding. Returns 0 if there is none. */
 int cs_polygon_normal(const cs_polygon *polygon, const cs_nearest *nearest, double *normal);

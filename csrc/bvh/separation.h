@@ -10,10 +10,10 @@
  * Rounding. u = 2^-53, M the largest coordinate of a corner at t = 0 and 1; vertices are exact as given.
  *     corners at 0 and 1 are differences of two doubles          error of a coordinate  <=  u M
  *     corners at t: (1 - t) p_0 + t p_1                                                 <=  4 u M (with the above 4.01 u M)
- *     |n| <= 1 + 4 u, so that the sum of |n_c| is at most 1.7321; a product n . p adds 3 roundings of the sum of |n_c p_c|
+ *     |n| <= 1 + 8 u, so that the sum of |n_c| is at most 1.7321; a product n . p adds 3 roundings of the sum of |n_c p_c|
  *     fixed plane        1.7321 (1 + 3.01) u M                              <=  6.95 u M:   CS_FIXED_ERROR = 8 u
  *     turning plane      1.7321 (4.01 + 3.01 + 1) u M, 1 for the mean       <=  13.9 u M:   CS_TURNING_ERROR = 16 u
- * and |n(t)| <= 1 + 4 u between two such n. The margin is raised by 16 u of itself, which covers |n| and its own
+ * and |n(t)| <= 1 + 8 u between two such n. The margin is raised by 16 u of itself, which covers |n| and its own
  * roundings. Each proof compares with margin + error M. Subtraction of that number, and the quotient that is a root,
  * have relative errors of few u: the times of a fixed plane are drawn in by 2^-50 of themselves. */
 #ifndef CS_SEPARATION_H
