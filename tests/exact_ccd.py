@@ -1,9 +1,9 @@
-"""The first contact of two primitives in motion, decided in whole numbers: the judge of `cs.bvh.ccd`.
+"""The first contact of two primitives in motion, in whole numbers: the judge of `cs.bvh.ccd`.
 
-The Minkowski difference of the primitives is a polygon whose corners move along straight lines. They
-touch where it contains the origin: at a root of the determinant of three corners, with the origin on
-the inner side of all edges; or where an edge passes through the origin. Roots are isolated by Sturm
-sequences, and signs of polynomials at them are exact, by common divisors.
+The Minkowski difference of the primitives is a polygon whose corners move along straight lines.
+They touch where it contains the origin: at a root of the determinant of three corners, with the
+origin on the inner side of all edges; or where an edge passes through the origin. Roots are
+isolated by Sturm sequences, and signs of polynomials at them are exact, by common divisors.
 
 Polynomials are lists of integers, the constant first, without zeros at the end.
 """
@@ -261,7 +261,7 @@ def times_on_edge(p, q):
 
 
 def first_contact(kind, x0, x1):
-    """Return an upper bound, within 2^-70, of the first time at which two primitives touch, or None."""
+    """Return an upper bound, within 2^-70, of the first time at which they touch, or None."""
     d = corners(kind, x0, x1)
     edges = list(zip(d, d[1:] + d[:1], strict=True))
     found = [time for edge in edges for time in times_on_edge(*edge)]
@@ -269,11 +269,8 @@ def first_contact(kind, x0, x1):
     # Inside: on the inner side of all edges.
     normal = cross(*([add(a, b, -1) for a, b in zip(d[i], d[0], strict=True)] for i in (1, -1)))
     volume = dot(d[0], cross(d[1], d[2]))
-    if volume:
-        times = roots(volume)
-    else:
-        # Always in the plane of the origin: inside at the beginning, or it enters by an edge.
-        times = [Root([0, 1], 0, 0, 0)]
+    # Always in the plane of the origin: inside at the beginning, or it enters by an edge.
+    times = roots(volume) if volume else [Root([0, 1], 0, 0, 0)]
     inner = [dot(normal, cross(*edge)) for edge in edges] if times else []
     for root in times:
         if root.sign(dot(normal, normal)) > 0 and all(root.sign(side) >= 0 for side in inner):

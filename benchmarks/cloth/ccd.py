@@ -1,11 +1,11 @@
-"""Continuous collision detection: time for each query, false hits, and the largest free step of a fold.
+"""Continuous collision detection: time for each query, false hits, the free step of a fold.
 
-The queries of the "Sample Queries" of Wang et al. 2021 have known answers: how many of the contacts are
-missed, how many hits are false, and microseconds for each query, beside ipctk's AdditiveCCD and
+The queries of the "Sample Queries" of Wang et al. 2021 have known answers: how many of the contacts
+are missed, how many hits are false, and microseconds for each query, beside ipctk's AdditiveCCD and
 TightInclusionCCD, which are called one query at a time from Python. Then the largest free step of a
-sheet of 164 × 165 vertices, folded to 8 layers that approach each other, over the same candidates in
-the same run; ipctk's broad phase finds them. Writes cloth_ccd_queries.csv and cloth_ccd_fold.csv and
-tells the goals. Without ipctk, only the queries are measured.
+sheet of 164 × 165 vertices, folded to 8 layers that are pressed together, over the same candidates
+in the same run; ipctk's broad phase finds them. Writes cloth_ccd_queries.csv and cloth_ccd_fold.csv
+and tells the goals. Without ipctk, only the queries are measured.
 
     python benchmarks/cloth/ccd.py [--sheet 164x165] [--repeats 7] [--threads 2]
 """
@@ -14,6 +14,7 @@ import argparse
 import importlib.util
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -54,15 +55,22 @@ def layer_at(s, straight, bend):
     return side * (middle + radius * np.sin(angle)), GAP * layer + radius * (1 - np.cos(angle))
 
 
+def quiet(work, *arguments, **options):
+    """Return a task without a result: `interleaved` takes the time."""
+
+    def task():
+        work(*arguments, **options)
+
+    return task
+
+
 # ---- queries with known answers -----------------------------------------------------------------
 
 
 def reference_queries():
     """Return {kind: (positions at 0 and 1 (n, 2, 4, 3), answers)}."""
     with np.load(QUERIES) as file:
-        return {
-            kind: (file[kind], file[f"{kind}_hit"]) for kind in ("vertex_face", "edge_edge")
-        }
+        return {kind: (file[kind], file[f"{kind}_hit"]) for kind in ("vertex_face", "edge_edge")}
 
 
 def peers(ipctk):
@@ -84,7 +92,7 @@ def query_rows(ipctk, repeats):
     """Rows of figures: of each kind of query, ours and the peers'."""
     for kind, (x, wanted) in reference_queries().items():
         x0, x1 = np.ascontiguousarray(x[:, 0]), np.ascontiguousarray(x[:, 1])
-        own = interleaved({"own": lambda: [cs.bvh.ccd(kind, x0, x1, threads=1)] and None}, repeats)
+        own = interleaved({"own": quiet(cs.bvh.ccd, kind, x0, x1, threads=1)}, repeats)
         found = cs.bvh.ccd(kind, x0, x1)
         answers = {"contactsolve": (found.hit, float(np.median(own["own"])))}
         answers |= {name: answers_of(peer, kind, x) for name, peer in peers(ipctk).items()}
@@ -130,12 +138,11 @@ def fold_row(ipctk, sheet, repeats, threads):
     start, end, faces = fold(*sheet, np.random.default_rng(SEED))
     mesh = ipctk.CollisionMesh(start, ipctk.edges(faces), faces)
     candidates, stencils = candidates_of(ipctk, mesh, start, end)
-    steps = {"own": lambda: own_step(start, end, stencils, threads)}
+    steps = {"own": partial(own_step, start, end, stencils, threads)}
     for name, peer in peers(ipctk).items():
-        steps[name] = lambda peer=peer: candidates.compute_collision_free_stepsize(
-            mesh, start, end, 0.0, peer
-        )
-    timed = {name: (lambda step=step: [step()] and None) for name, step in steps.items()}
+        free_step = candidates.compute_collision_free_stepsize
+        steps[name] = partial(free_step, mesh, start, end, 0.0, peer)
+    timed = {name: quiet(step) for name, step in steps.items()}
     seconds = {name: float(np.median(t)) for name, t in interleaved(timed, repeats).items()}
     own = [
         1e9 * queries_alone(kind, start, end, four, threads) / len(four)
@@ -166,11 +173,14 @@ def main(argv=None):
     parser.add_argument("--sheet", type=sheet_of, default=(164, 165))
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--without-peers", action="store_true", help="measure the queries only")
     parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     given = parser.parse_args(argv)
-    ipctk = importlib.import_module("ipctk") if importlib.util.find_spec("ipctk") else None
+    ipctk = None
+    if not given.without_peers and importlib.util.find_spec("ipctk"):
+        ipctk = importlib.import_module("ipctk")
     if ipctk is None:
-        print("without peers: ipctk is not installed (pip install ipctk)")
+        print("without peers: ipctk is not asked, or not installed (pip install ipctk)")
     rows = list(query_rows(ipctk, given.repeats))
     for row in rows:
         print(on_a_line(row), flush=True)

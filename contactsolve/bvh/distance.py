@@ -34,9 +34,7 @@ class Distances(NamedTuple):
     separation: np.ndarray
 
 
-def distance(
-    kind: str, x: Any, indices: Any = None, *, threads: int | None = None
-) -> Distances:
+def distance(kind: str, x: Any, indices: Any = None, *, threads: int | None = None) -> Distances:
     """Return distances and nearest points of vertices and faces, or of pairs of edges.
 
     They are right to rounding, also for parallel edges, edges of zero length and faces without

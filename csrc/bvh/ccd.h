@@ -16,8 +16,8 @@
 typedef struct cs_impact {
     int is_hit;
     int steps;
-    double time;       /* all times below it are proven free; infinity: no hit */
-    cs_moment moment;  /* of a hit: nearest points at its time */
+    double time;      /* all times below it are proven free; infinity: no hit */
+    cs_moment moment; /* of a hit: nearest points at its time */
 } cs_impact;
 
 /* Returns early, without a hit, once all times below `enough` are proven free. */

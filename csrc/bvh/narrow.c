@@ -26,7 +26,8 @@ static cs_status share(job *all, cs_loop_work work, int threads, cs_cancellation
 {
     int64_t count = all->stencils->count;
     for (all->first = 0; all->first < count; all->first += BETWEEN_QUESTIONS) {
-        int64_t rest = count - all->first, some = rest < BETWEEN_QUESTIONS ? rest : BETWEEN_QUESTIONS;
+        int64_t rest = count - all->first,
+                some = rest < BETWEEN_QUESTIONS ? rest : BETWEEN_QUESTIONS;
         int team = cs_threads_for(threads, some, CS_WORTH_THREADS_STENCILS, cs_loop_pieces(some));
         cs_loop(team, some, work, all);
         if (cs_is_cancelled(cancellation, (double)MULTIPLICATIONS * (double)some))

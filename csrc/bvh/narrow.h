@@ -18,9 +18,9 @@ cs_status cs_stencil_distances(const cs_stencils *stencils, const cs_distances *
 
 /* What is known of hits; of others, time is infinite, weight and separation are NaN. */
 typedef struct cs_impacts {
-    uint8_t *hit, *doubtful;          /* (count) */
-    double *time;                     /* (count) */
-    double *weight, *separation;      /* (count, 4), (count, 3), at that time */
+    uint8_t *hit, *doubtful;     /* (count) */
+    double *time;                /* (count) */
+    double *weight, *separation; /* (count, 4), (count, 3), at that time */
 } cs_impacts;
 cs_status cs_stencil_impacts(const cs_stencils *stencils, double margin, const cs_impacts *to,
                              int threads, cs_cancellation *cancellation);

@@ -73,8 +73,7 @@ CS_INLINE int is_inside(int corners, const double *s)
 
 CS_INLINE void point_of(const cs_polygon *polygon, const frame *own, const double *s, double *point)
 {
-    for (int c = 0; c < 3; c++)
-        point[c] = polygon->at[0][c] + s[0] * own->e[c] + s[1] * own->f[c];
+    for (int c = 0; c < 3; c++) point[c] = polygon->at[0][c] + s[0] * own->e[c] + s[1] * own->f[c];
 }
 
 /* Cramer's rule, and where the edges are nearly parallel a step of refinement: the residual, the slope of the point along
@@ -106,8 +105,7 @@ CS_INLINE void take_inside(int corners, const cs_polygon *polygon, const double 
         weight[2] = s[0] * s[1];
         weight[3] = (1 - s[0]) * s[1];
     }
-    for (int k = 0; k < corners; k++)
-        cs_add_scaled(point, weight[k], polygon->at[k], point);
+    for (int k = 0; k < corners; k++) cs_add_scaled(point, weight[k], polygon->at[k], point);
     double distance = cs_dot(point, point);
     if (!(distance <= nearest->square)) return;
 

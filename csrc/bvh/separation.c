@@ -3,8 +3,7 @@
 #include "core/compiler.h"
 #include "core/vector.h"
 
-void cs_path_load(const cs_stencils *stencils, int64_t i, double margin,
-                         cs_path *path)
+void cs_path_load(const cs_stencils *stencils, int64_t i, double margin, cs_path *path)
 {
     cs_motion_load(stencils, i, margin, &path->motion);
     double raised = path->motion.margin * (1 + 0x1p-49);

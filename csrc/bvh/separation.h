@@ -30,8 +30,7 @@ typedef struct cs_path {
     double fixed, turning;
 } cs_path;
 
-void cs_path_load(const cs_stencils *stencils, int64_t i, double margin,
-                         cs_path *path);
+void cs_path_load(const cs_stencils *stencils, int64_t i, double margin, cs_path *path);
 
 /* A time, the polygon at it, and a plane that separates there if `is_plane`. */
 typedef struct cs_moment {

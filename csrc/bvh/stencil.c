@@ -89,7 +89,8 @@ void cs_motion_load(const cs_stencils *stencils, int64_t i, double margin, cs_mo
 {
     const double *x0[CS_STENCIL_VERTICES], *x1[CS_STENCIL_VERTICES];
     for (int k = 0; k < CS_STENCIL_VERTICES; k++) {
-        int64_t at = CS_STENCIL_VERTICES * i + k, vertex = stencils->index ? stencils->index[at] : at;
+        int64_t at = CS_STENCIL_VERTICES * i + k,
+                vertex = stencils->index ? stencils->index[at] : at;
         x0[k] = stencils->start + 3 * vertex;
         x1[k] = stencils->end + 3 * vertex;
     }

@@ -70,8 +70,7 @@ PyObject *core_stencil_distances(PyObject *m, PyObject *args)
     PyObject *x, *index, *answer = NULL;
     arguments a = {0};
     if (!PyArg_ParseTuple(args, "iOOi:stencil_distances", &kind, &x, &index, &threads)) return NULL;
-    if (take(&a, kind, x, x, index) == 0)
-        answer = new_results(a.stencils.count, 3, type, columns);
+    if (take(&a, kind, x, x, index) == 0) answer = new_results(a.stencils.count, 3, type, columns);
     if (answer) {
         cs_distances to = {data_of(answer, 0), data_of(answer, 1), data_of(answer, 2)};
         block_asking asking = {.thread = PyEval_SaveThread()};

@@ -1,4 +1,4 @@
-"""Distances of vertices from faces and of edges from each other, beside dense sampling and least squares."""
+"""Distances of vertices from faces and of edges, beside dense sampling and least squares."""
 
 import numpy as np
 import pytest
