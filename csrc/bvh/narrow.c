@@ -1,49 +1,59 @@
 #include "bvh/narrow.h"
 
 #include "bvh/ccd.h"
-#include "core/loop.h"
 #include "core/parallel.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
-/* Stencils between two questions whether to cancel, and multiplications of one that passes. */
-enum { BETWEEN_QUESTIONS = 1 << 17, MULTIPLICATIONS = 1 << 9 };
+/* Stencils that a thread takes at a time, and multiplications of one that passes. */
+enum { AT_A_TIME = 1024, MULTIPLICATIONS = 1 << 9 };
 
-/* Some stencils of a call, and what is computed of them. */
+/* All stencils of a call, and what is computed of them. */
 typedef struct job {
     const cs_stencils *stencils;
     double margin;
     const cs_distances *distances;
     const cs_impacts *impacts;
     _Atomic uint64_t least; /* the bits of a time: those of numbers >= 0 are in their order */
-    int64_t first;
+
+    void (*work)(struct job *all, int64_t begin, int64_t end);
+    _Atomic int64_t next; /* stencil that no thread has taken */
+    atomic_int is_stopped;
+    cs_cancellation *cancellation;
 } job;
 
-/* Work on all stencils, from one question to the next. */
-static cs_status share(job *all, cs_loop_work work, int threads, cs_cancellation *cancellation)
+/* Each thread takes the next stencils when it is done with its own. The first, which is the caller's, asks whether to
+ * cancel. */
+static void work_on(void *context, int thread)
 {
-    int64_t count = all->stencils->count;
-    for (all->first = 0; all->first < count; all->first += BETWEEN_QUESTIONS) {
-        int64_t rest = count - all->first,
-                some = rest < BETWEEN_QUESTIONS ? rest : BETWEEN_QUESTIONS;
-        int team = cs_threads_for(threads, some, CS_WORTH_THREADS_STENCILS, cs_loop_pieces(some));
-        cs_loop(team, some, work, all);
-        if (cs_is_cancelled(cancellation, (double)MULTIPLICATIONS * (double)some))
-            return CS_INTERRUPTED;
+    job *all = context;
+    int64_t count = all->stencils->count, begin;
+    while (!atomic_load_explicit(&all->is_stopped, memory_order_relaxed) &&
+           (begin = atomic_fetch_add_explicit(&all->next, AT_A_TIME, memory_order_relaxed)) <
+               count) {
+        int64_t end = count - begin < AT_A_TIME ? count : begin + AT_A_TIME;
+        all->work(all, begin, end);
+        if (thread == 0 &&
+            cs_is_cancelled(all->cancellation, (double)MULTIPLICATIONS * (double)(end - begin)))
+            atomic_store_explicit(&all->is_stopped, 1, memory_order_relaxed);
     }
-    return CS_OK;
+}
+
+static cs_status share(job *all, int threads)
+{
+    int64_t count = all->stencils->count, parts = count / AT_A_TIME + 1;
+    cs_parallel(cs_threads_for(threads, count, CS_WORTH_THREADS_STENCILS, parts), work_on, all);
+    return all->is_stopped ? CS_INTERRUPTED : CS_OK;
 }
 
 /* ---- distances ---------------------------------------------------------------------------------- */
 
-static void find_distances(void *context, int64_t piece, int64_t begin, int64_t end)
+static void find_distances(job *all, int64_t begin, int64_t end)
 {
-    const job *all = context;
     const cs_distances *to = all->distances;
-    (void)piece;
-    for (int64_t i = all->first + begin; i < all->first + end; i++) {
+    for (int64_t i = begin; i < end; i++) {
         cs_motion motion;
         cs_nearest nearest;
         cs_motion_load(all->stencils, i, 0, &motion);
@@ -56,8 +66,11 @@ static void find_distances(void *context, int64_t piece, int64_t begin, int64_t 
 cs_status cs_stencil_distances(const cs_stencils *stencils, const cs_distances *to, int threads,
                                cs_cancellation *cancellation)
 {
-    job all = {.stencils = stencils, .distances = to};
-    return share(&all, find_distances, threads, cancellation);
+    job all = {.stencils = stencils,
+               .distances = to,
+               .work = find_distances,
+               .cancellation = cancellation};
+    return share(&all, threads);
 }
 
 /* ---- impacts ------------------------------------------------------------------------------------ */
@@ -77,11 +90,9 @@ static void put_impact(const cs_path *path, const cs_impact *impact, const cs_im
     for (int k = 0; k < 3; k++) separation[k] = NAN;
 }
 
-static void find_impacts(void *context, int64_t piece, int64_t begin, int64_t end)
+static void find_impacts(job *all, int64_t begin, int64_t end)
 {
-    const job *all = context;
-    (void)piece;
-    for (int64_t i = all->first + begin; i < all->first + end; i++) {
+    for (int64_t i = begin; i < end; i++) {
         cs_path path;
         cs_impact impact;
         cs_path_load(all->stencils, i, all->margin, &path);
@@ -93,8 +104,12 @@ static void find_impacts(void *context, int64_t piece, int64_t begin, int64_t en
 cs_status cs_stencil_impacts(const cs_stencils *stencils, double margin, const cs_impacts *to,
                              int threads, cs_cancellation *cancellation)
 {
-    job all = {.stencils = stencils, .margin = margin, .impacts = to};
-    return share(&all, find_impacts, threads, cancellation);
+    job all = {.stencils = stencils,
+               .margin = margin,
+               .impacts = to,
+               .work = find_impacts,
+               .cancellation = cancellation};
+    return share(&all, threads);
 }
 
 /* ---- the least time ----------------------------------------------------------------------------- */
@@ -121,11 +136,9 @@ static void take_least(_Atomic uint64_t *least, double time)
         ;
 }
 
-static void find_least(void *context, int64_t piece, int64_t begin, int64_t end)
+static void find_least(job *all, int64_t begin, int64_t end)
 {
-    job *all = context;
-    (void)piece;
-    for (int64_t i = all->first + begin; i < all->first + end; i++) {
+    for (int64_t i = begin; i < end; i++) {
         double enough = number_of(atomic_load_explicit(&all->least, memory_order_relaxed));
         cs_path path;
         cs_impact impact;
@@ -139,8 +152,12 @@ static void find_least(void *context, int64_t piece, int64_t begin, int64_t end)
 cs_status cs_stencil_free_step(const cs_stencils *stencils, double margin, int threads,
                                cs_cancellation *cancellation, double *least)
 {
-    job all = {.stencils = stencils, .margin = margin, .least = bits_of(1)};
-    cs_status status = share(&all, find_least, threads, cancellation);
+    job all = {.stencils = stencils,
+               .margin = margin,
+               .least = bits_of(1),
+               .work = find_least,
+               .cancellation = cancellation};
+    cs_status status = share(&all, threads);
     *least = number_of(all.least);
     return status;
 }

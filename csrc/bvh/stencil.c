@@ -13,10 +13,19 @@ static const corner parallelogram[] = {{0, 2}, {1, 2}, {1, 3}, {0, 3}};
 
 static const corner *corners_of(int corners) { return corners == 3 ? triangle : parallelogram; }
 
-CS_INLINE double largest_of(double largest, const double *a)
+CS_INLINE double larger(double a, double b) { return a > b ? a : b; }
+
+/* Of all coordinates; one chain of comparisons for each axis, since each waits for the one before. */
+CS_INLINE double largest(int corners, const cs_polygon *start, const cs_polygon *end)
 {
-    for (int c = 0; c < 3; c++) largest = fabs(a[c]) > largest ? fabs(a[c]) : largest;
-    return largest;
+    double most[2][3] = {{0}};
+    CS_UNROLL for (int k = 0; k < corners; k++) for (int c = 0; c < 3; c++)
+    {
+        most[0][c] = larger(fabs(start->at[k][c]), most[0][c]);
+        most[1][c] = larger(fabs(end->at[k][c]), most[1][c]);
+    }
+    for (int c = 0; c < 3; c++) most[0][c] = larger(most[0][c], most[1][c]);
+    return larger(larger(most[0][0], most[0][1]), most[0][2]);
 }
 
 /* Sizes whose squares of areas, and products of those with rounding errors, are ordinary numbers. */
@@ -41,15 +50,9 @@ CS_INLINE void subtract(const double *const *x, int corners, cs_polygon *polygon
 CS_INLINE double subtract_both(const double *const *x0, const double *const *x1, int corners,
                                cs_motion *motion)
 {
-    double size = 0;
     subtract(x0, corners, &motion->start);
     subtract(x1, corners, &motion->end);
-    CS_UNROLL for (int k = 0; k < corners; k++)
-    {
-        size = largest_of(size, motion->start.at[k]);
-        size = largest_of(size, motion->end.at[k]);
-    }
-    return size;
+    return largest(corners, &motion->start, &motion->end);
 }
 
 /* Takes differences in units of 2^exponent; the exponents of x may be such that a difference overflows. */
