@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Most queries take one step, hits ten to twenty. */
+/* Most queries end at the first plane, hits after ten to twenty steps. */
 enum { MOST_STEPS = 256 };
 
 /* The part of the time to the expected contact that a turning plane spans: the most, and its change after a failure. */

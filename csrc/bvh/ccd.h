@@ -4,10 +4,10 @@
  *                                     t                t_ahead
  *
  * Advancement by separating planes: each step proves that the polygon (bvh/polygon.h) stays away from the origin over some
- * time from t on, and t is moved to its end. A plane at half the time decides most queries at once. Otherwise a step takes
- * the fixed plane of the nearest points at t, and one that turns from it to that at a later time, which lies just before the
- * time at which the nearest points, at their present velocity, would meet. No step needs a good plane to be right: a poor
- * one only proves less. What is not proven free is reported as a hit. */
+ * time from t on, and t is moved to its end. Two planes, between the means and at half the time, decide most queries at
+ * once. Otherwise a step takes the fixed plane of the nearest points at t, and one that turns from it to that at a later
+ * time, which lies just before the time at which the nearest points, at their present velocity, would meet. No step needs a
+ * good plane to be right: a poor one only proves less. What is not proven free is reported as a hit. */
 #ifndef CS_CCD_H
 #define CS_CCD_H
 

@@ -68,6 +68,27 @@ def test_all_earlier_times_are_free(kind, margin):
         assert (near > margin - 1e-13)[latest > 0].all()
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_margin_is_missed(kind, shape):
+    """Moved apart by a vector of whole length, two primitives are at most that far apart."""
+    x0, x1, time = touching(kind, shape, 5000, seed_of(kind, shape))
+    unit = np.ldexp(1.0, np.frexp(np.abs(x1 - x0).max() / 2**20)[1])
+    apart = unit * np.array([2, 3, 6])
+    rows = 1 if kind == "vertex_face" else 2
+    moved0, moved1 = x0.copy(), x1.copy()
+    moved0[:, :rows] += apart
+    moved1[:, :rows] += apart
+    exact = (
+        (moved0[:, :rows] - apart == x0[:, :rows]) & (moved0[:, :rows] - x0[:, :rows] == apart)
+    ) & ((moved1[:, :rows] - apart == x1[:, :rows]) & (moved1[:, :rows] - x1[:, :rows] == apart))
+    exact = exact.all(axis=(1, 2))
+    assert exact.sum() > 2000
+    found = cs.bvh.ccd(kind, moved0[exact], moved1[exact], 7 * unit)
+    assert found.hit.all()
+    assert (found.time <= time[exact]).all()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_margin_is_reached_at_the_time(kind):
     rng = np.random.default_rng(9)
