@@ -72,17 +72,15 @@ def common(p, q):
 
 
 def quotient(p, q):
-    """Return a multiple of p / q, which has no remainder."""
-    found = [Fraction(0)] * (len(p) - len(q) + 1)
-    rest = [Fraction(a) for a in p]
+    """Return p / q, up to a factor: q is primitive and a divisor, so that it is whole (Gauss)."""
+    rest = primitive(p)
+    found = [0] * (len(p) - len(q) + 1)
     for i in reversed(range(len(found))):
-        found[i] = rest[i + len(q) - 1] / q[-1]
+        found[i] = rest[i + len(q) - 1] // q[-1]
         for j, b in enumerate(q):
             rest[i + j] -= found[i] * b
-    scale = 1
-    for a in found:
-        scale = scale * a.denominator // gcd(scale, a.denominator)
-    return primitive([int(a * scale) for a in found])
+    assert not any(rest)
+    return found
 
 
 def sign_at(p, numerator, bits):

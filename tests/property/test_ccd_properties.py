@@ -55,3 +55,15 @@ def test_vertices_and_faces_on_a_fine_grid(text):
 @given(text=st.binary(min_size=24 * QUERIES, max_size=24 * QUERIES))
 def test_edges_on_a_fine_grid(text):
     check("edge_edge", *queries_of(text, 127))
+
+
+@settings(deadline=None, max_examples=10, suppress_health_check=TOO_SLOW)
+@given(
+    kind=st.sampled_from(("vertex_face", "edge_edge")),
+    seed=st.integers(0, 2**32 - 1),
+    power=st.integers(-40, 40),
+    far=st.sampled_from((0.0, 1000.0)),
+)
+def test_doubles_of_all_bits(kind, seed, power, far):
+    x0, x1 = np.random.default_rng(seed).normal(size=(2, 150, 4, 3))
+    check(kind, np.ldexp(x0 + far, power), np.ldexp(x1 + far, power))
