@@ -381,6 +381,27 @@ def shape_mass(
     kind: str, numbers: np.ndarray, vertices: np.ndarray | None, dimension: int, /
 ) -> tuple[float, np.ndarray, np.ndarray, float]: ...
 def polar(matrices: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
+def stencil_distances(
+    kind: int, x: np.ndarray, indices: np.ndarray | None, threads: int, /
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+def stencil_impacts(
+    kind: int,
+    x0: np.ndarray,
+    x1: np.ndarray,
+    margin: float,
+    indices: np.ndarray | None,
+    threads: int,
+    /,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]: ...
+def stencil_free_step(
+    kind: int,
+    x0: np.ndarray,
+    x1: np.ndarray,
+    margin: float,
+    indices: np.ndarray | None,
+    threads: int,
+    /,
+) -> float: ...
 def memory_live() -> int: ...
 def memory_fail_after(successes: int, /) -> None: ...
 def release_threads() -> None: ...

@@ -123,6 +123,14 @@ PyObject *core_shape_mass(PyObject *module, PyObject *args);
 /* polar(matrices) -> (rotations (count, 6), stretches (count, 4)) of (count, 3, 2): cs_polar_find */
 PyObject *core_polar(PyObject *module, PyObject *matrices);
 
+/* Of stencils of a kind (0: vertex and face, 1: edges), whose positions and indices the caller has checked:
+ * stencil_distances(kind, x, indices or None, threads) -> (distance, weights, separation)
+ * stencil_impacts(kind, x0, x1, margin, indices or None, threads) -> (hit, time, weights, separation, doubtful)
+ * stencil_free_step(kind, x0, x1, margin, indices or None, threads) -> the least time of a hit, or 1 */
+PyObject *core_stencil_distances(PyObject *module, PyObject *args);
+PyObject *core_stencil_impacts(PyObject *module, PyObject *args);
+PyObject *core_stencil_free_step(PyObject *module, PyObject *args);
+
 /* side_by_side(problems) -> (one Problem of all, (problems, 64) the group in it of each group): cs_concatenate.
  * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, progress or None) -> a dict of the
  * arrays of cs_batch_result. outcomes() -> the names of its outcomes */

@@ -230,6 +230,15 @@ static PyMethodDef core_functions[] = {
      "bounding_radius) of a shape with density 1."},
     {"polar", core_polar, METH_O,
      "polar(matrices)\n--\n\nRotations and stretches of deformation gradients (tests)."},
+    {"stencil_distances", core_stencil_distances, METH_VARARGS,
+     "stencil_distances(kind, x, indices, threads)\n--\n\n(distance, weights, separation) of "
+     "stencils."},
+    {"stencil_impacts", core_stencil_impacts, METH_VARARGS,
+     "stencil_impacts(kind, x0, x1, margin, indices, threads)\n--\n\n(hit, time, weights, "
+     "separation, doubtful) of stencils in motion."},
+    {"stencil_free_step", core_stencil_free_step, METH_VARARGS,
+     "stencil_free_step(kind, x0, x1, margin, indices, threads)\n--\n\nThe least time of a hit, "
+     "or 1."},
     {"memory_live", core_memory_live, METH_NOARGS,
      "memory_live()\n--\n\nBlocks of C memory allocated and not released (tests)."},
     {"memory_fail_after", core_memory_fail_after, METH_O,

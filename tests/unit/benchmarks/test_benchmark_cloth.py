@@ -25,6 +25,26 @@ def test_products(tmp_path, capsys):
     assert np.allclose(cs.sparse.SymmetricBlocks(matrix) @ x, matrix @ x, rtol=0, atol=1e-11)
 
 
+def test_ccd(tmp_path, capsys):
+    """Without peers: they are not installed here, or not asked."""
+    with importing_from(BENCHMARKS / "cloth"):
+        import ccd
+
+        ccd.main(["--repeats", "1", "--without-peers", "--results", str(tmp_path)])
+        start, end, faces = ccd.fold(9, 41, np.random.default_rng(0))
+    assert "without peers" in capsys.readouterr().out
+    rows = list(
+        csv.DictReader((tmp_path / "cloth_ccd_queries.csv").read_text("utf-8").splitlines())
+    )
+    assert sum(int(row["queries"]) for row in rows) == 7279
+    assert all(row["missed"] == "0" for row in rows)
+    # Edges stay about as long as they are on the flat sheet, and layers a gap apart.
+    edges = np.linalg.norm(start[faces] - start[np.roll(faces, 1, axis=1)], axis=2)
+    assert 0.7 < edges.min() < edges.max() < 1.7
+    assert start[:, 2].max() - start[:, 2].min() > (ccd.LAYERS - 1) * ccd.GAP - 0.5
+    assert len(start) == len(end) == 9 * 41
+
+
 def test_solves(tmp_path, capsys):
     with importing_from(BENCHMARKS / "cloth"):
         import solves

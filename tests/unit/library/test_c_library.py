@@ -245,6 +245,7 @@ def build_threaded(thread_library, thread_flags, tmp_path):
 
 THREADED = [
     "test_block_systems",
+    "test_ccd",
     "test_cloth",
     "test_collide",
     "test_copies",
