@@ -55,7 +55,7 @@ class Tree:
         About the tree: ``nodes`` and ``depth`` of what has been built, ``quality``, ``rebuilds``,
         ``bytes`` of all boxes, the ``kernel``. About the last call of `pairs`: ``pairs``,
         ``tests`` of two nodes, of all their children against each other, ``tasks`` that were made,
-        ``threads``, and ``estimate_error``, in %: over all pairs of nodes with 64 tests below or
+        ``threads``, and ``estimate_error``, in %: over all pairs of nodes with 128 tests below or
         more, the sum of deviations of estimated from actual tests, over the sum of actual tests
         (S5 fig. 5); NaN if no earlier call has counted. With ``record=True`` ``task_records``: for
         each task, by its pair of nodes, that ``pair``, the ``work`` that the rule expected in tests

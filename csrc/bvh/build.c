@@ -203,7 +203,8 @@ static void place_primitives(const building *b, const cs_tree *tree, cs_primitiv
         int32_t own, i = b->item[last].primitive;
         const int32_t *corner = cs_corners_of(tree, kind, i, &own);
         h->primitive[place] = place == last ? i : -1;
-        for (int c = 0; c < h->corners; c++) h->vertex[h->corners * place + c] = corner[c];
+        int32_t *vertex = h->vertex + place / h->arity * h->arity * h->corners + place % h->arity;
+        for (int c = 0; c < h->corners; c++) vertex[h->arity * c] = corner[c];
     }
 }
 

@@ -213,7 +213,8 @@ static void set_up(asking *c, const cs_tree *tree, const cs_hierarchy *a, const 
     t->overlap = cs_tree_kernels_here()->overlap[tree->single](tree->k, tree->arity);
     t->bytes = number * (size_t)(tree->k * tree->arity);
     t->is_symmetric = a == b;
-    t->leaves_out = is_self;
+    t->sharing = is_self ? cs_tree_kernels_here()->sharing(a->corners, tree->arity) : NULL;
+    t->shift = tree->arity / 2;
     t->most_stored = options->max_pairs < 0 ? INT64_MAX : options->max_pairs;
     t->rule = options->rule;
     t->seed = options->seed;

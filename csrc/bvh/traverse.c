@@ -32,21 +32,11 @@ typedef struct walk {
 
 /* ---- pairs of primitives ----------------------------------------------------------------------------- */
 
-CS_INLINE int share_a_vertex(const cs_hierarchy *a, const cs_hierarchy *b, int64_t i, int64_t j)
-{
-    const int32_t *v = a->vertex + a->corners * i, *w = b->vertex + b->corners * j;
-    for (int n = 0; n < a->corners; n++)
-        for (int m = 0; m < b->corners; m++)
-            if (v[n] == w[m]) return 1;
-    return 0;
-}
-
 /* Keeps the pair at places i and j of leaves. */
 CS_INLINE void keep_pair(walk *w, int64_t i, int64_t j)
 {
     const cs_traversal *t = w->t;
     cs_query_worker *worker = w->worker;
-    if (t->leaves_out && share_a_vertex(t->a, t->b, i, j)) return;
     if (worker->pairs++ >= t->most_stored || t->counts_only) return;
     if (worker->stored >= worker->found.capacity &&
         !cs_buffer_grown(&worker->found, worker->stored + 1, worker->stored, sizeof(cs_found))) {
@@ -59,12 +49,17 @@ CS_INLINE void keep_pair(walk *w, int64_t i, int64_t j)
         turned ? (cs_found){second, first} : (cs_found){first, second};
 }
 
+/* Keeps those of two leaves whose bits are set, but for neighbours. */
 CS_INLINE void keep_pairs(walk *w, int64_t a, int64_t b, unsigned found)
 {
-    int arity = w->t->a->arity;
+    const cs_traversal *t = w->t;
+    int shift = t->shift, last = (1 << shift) - 1;
+    if (t->sharing)
+        found &= ~t->sharing(t->a->vertex + (a * t->a->corners << shift),
+                             t->b->vertex + (b * t->b->corners << shift));
     for (; found; found &= found - 1) {
         int bit = __builtin_ctz(found);
-        keep_pair(w, arity * a + bit / arity, arity * b + bit % arity);
+        keep_pair(w, (a << shift) + (bit >> shift), (b << shift) + (bit & last));
     }
 }
 
@@ -117,20 +112,20 @@ int64_t cs_traversal_work(const cs_traversal *t, int64_t a, int64_t b)
 CS_INLINE int list_below(walk *w, item at, unsigned found, item *below)
 {
     const cs_hierarchy *a = w->t->a, *b = w->t->b;
-    int arity = a->arity, count = 0;
-    unsigned row = (1u << arity) - 1;
-    const int32_t *child_a = at.a < a->leaves ? NULL : a->child + (at.a - a->leaves) * arity;
-    const int32_t *child_b = at.b < b->leaves ? NULL : b->child + (at.b - b->leaves) * arity;
+    int shift = w->t->shift, arity = 1 << shift, count = 0;
+    const int32_t *child_a = at.a < a->leaves ? NULL : a->child + ((at.a - a->leaves) << shift);
+    const int32_t *child_b = at.b < b->leaves ? NULL : b->child + ((at.b - b->leaves) << shift);
     if (!child_a && !child_b) {
         keep_pairs(w, at.a, at.b, found);
     } else if (child_a && child_b) {
         for (; found; found &= found - 1) {
             int bit = __builtin_ctz(found);
-            below[count++] = (item){child_a[bit / arity], child_b[bit % arity], 0};
+            below[count++] = (item){child_a[bit >> shift], child_b[bit & (arity - 1)], 0};
         }
     } else if (child_a) {
+        unsigned row = (1u << arity) - 1;
         for (int i = 0; i < arity; i++)
-            if (found >> arity * i & row) below[count++] = (item){child_a[i], at.b, 0};
+            if (found >> (i << shift) & row) below[count++] = (item){child_a[i], at.b, 0};
     } else {
         unsigned column = arity == 4 ? 0x1111 : 0x5;
         for (int j = 0; j < arity; j++)
@@ -145,6 +140,20 @@ CS_INLINE unsigned pairs_within(const cs_hierarchy *h, int64_t node)
     unsigned mask = h->arity == 4 ? 0x08ce : 0x2;
     if (node < h->leaves) return mask;
     return mask | (h->arity == 4 ? 0x8421 : 0x9);
+}
+
+/* Begins to load the boxes that the next test on the stack reads: the first lines, those of the axes. */
+CS_INLINE void prefetch_next(const walk *w)
+{
+    const cs_traversal *t = w->t;
+    if (!w->items || w->item[w->items - 1].work < 0) return;
+    const item *next = &w->item[w->items - 1];
+    const char *a = (const char *)t->a->box + t->bytes * (size_t)next->a;
+    const char *b = (const char *)t->b->box + t->bytes * (size_t)next->b;
+    for (size_t at = 0; at < t->bytes; at += 64) {
+        __builtin_prefetch(a + at);
+        __builtin_prefetch(b + at);
+    }
 }
 
 /* Tests a pair of nodes. Returns the number of pairs below. */
@@ -234,6 +243,7 @@ void cs_traverse(cs_traversal *t, int thread, uint64_t pair, int64_t parent, int
             end_frame(&w);
             continue;
         }
+        prefetch_next(&w);
         int count = test_pair(&w, at, below);
         if (count) push(&w, at, below, count);
         if (w.tests % ASK_EVERY == 0 && is_stopped(&w)) break;

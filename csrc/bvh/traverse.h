@@ -34,8 +34,9 @@ typedef struct cs_traversal {
     const cs_hierarchy *a, *b;
     cs_tree_overlap overlap;
     size_t bytes;         /* of a node */
+    int shift;            /* log2 of the arity */
     int is_symmetric;     /* a and b are the same: each pair once, the lower index first */
-    int leaves_out;       /* primitives that share a vertex */
+    cs_tree_sharing sharing; /* what is left out; NULL: nothing */
     int counts_only;      /* a first pass */
     int64_t most_stored;  /* pairs of a worker */
     const cs_counts *counts; /* of the rule; NULL: leaves below */
@@ -50,7 +51,7 @@ typedef struct cs_traversal {
 } cs_traversal;
 
 /* Pairs of nodes with fewer tests below are not recorded. */
-enum { CS_WORTH_A_RECORD = 64 };
+enum { CS_WORTH_A_RECORD = 128 };
 
 /* What the rule knows of the tests below a pair. */
 int64_t cs_traversal_work(const cs_traversal *t, int64_t a, int64_t b);

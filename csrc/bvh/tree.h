@@ -29,7 +29,7 @@ typedef struct cs_hierarchy {
     int corners, arity, k;
     int64_t primitives, leaves, nodes; /* 0 nodes: not built */
     int32_t *primitive;                /* (arity leaves): -1 behind the last one */
-    int32_t *vertex;                   /* (arity leaves, corners), of `primitive` */
+    int32_t *vertex;                   /* (leaves, corners, arity): corners of `primitive` */
     int32_t *child;  /* (arity (nodes - leaves)): of branches, from number `leaves` on; -1: none */
     int32_t *parent; /* (nodes): arity * node + place; -1: the root, which is the last node */
     int32_t *size;   /* (nodes): leaves below, and itself */

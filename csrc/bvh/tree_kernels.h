@@ -8,6 +8,9 @@
  * of b. Boxes that touch overlap. Places without a child hold NaN and overlap nothing. */
 typedef unsigned (*cs_tree_overlap)(const void *a, const void *b);
 
+/* Which children of two leaves share a vertex, in the same bits; v, w (corners, arity): their vertices. */
+typedef unsigned (*cs_tree_sharing)(const int32_t *v, const int32_t *w);
+
 typedef struct cs_tree_motion {
     const double *x0, *x1; /* (vertices, 3) */
     double margin;
@@ -16,6 +19,7 @@ typedef struct cs_tree_motion {
 typedef struct cs_tree_kernels {
     const char *name;
     cs_tree_overlap (*overlap[2])(int k, int arity);
+    cs_tree_sharing (*sharing)(int corners_v, int arity); /* by the corners of the first kind of a pair */
     /* The boxes of vertices begin .. end - 1. */
     void (*fill_vertices[2])(cs_tree *tree, const cs_tree_motion *motion, int64_t begin,
                              int64_t end);
