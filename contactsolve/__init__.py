@@ -26,6 +26,7 @@ except ImportError as _error:
     ) from _error
 
 from . import (
+    bvh,
     cloth,
     cuda,
     data,
@@ -74,6 +75,7 @@ __all__ = [
     "Table",
     "__version__",
     "block_count",
+    "bvh",
     "choose_friction",
     "cloth",
     "compare",

@@ -36,7 +36,7 @@ typedef struct cs_task {
 typedef void (*cs_pool_work)(void *context, cs_pool *pool, int thread, cs_task *task);
 
 /* Most tasks that a pool holds, and most threads that share one. */
-#define CS_POOL_MOST_TASKS (INT64_C(1) << 31)
+#define CS_POOL_MOST_TASKS (INT64_C(1) << 30)
 enum { CS_POOL_MOST_THREADS = 256 };
 
 /* A pool that holds `capacity` tasks which were forked and not yet joined. It lives as long as the arena. Fails for a
@@ -64,12 +64,15 @@ int cs_pool_await(cs_pool *pool, int thread, cs_task *done);
 /* How many tasks are in the task pool, as of a moment ago: while there are some, no thread lacks work. */
 int64_t cs_pool_waiting(const cs_pool *pool);
 
+/* How many of the other threads have begun their part: none if the system gives none. */
+int cs_pool_workers(const cs_pool *pool);
+
 /* Cancels the phase, from any thread: tasks that have not begun become ready without being run, so that the root joins the
  * rest soon. The next call of cs_pool_run begins anew. */
 void cs_pool_cancel(cs_pool *pool);
 int cs_pool_is_cancelled(const cs_pool *pool);
 
-/* What thread 0 asks after each task that it runs and while it waits: non-zero cancels the phase. NULL: nothing. */
+/* What thread 0 asks, every 5 ms at most, between tasks and while it waits: non-zero cancels the phase. NULL: nothing. */
 void cs_pool_ask(cs_pool *pool, int (*is_cancelled)(void *context), void *context);
 
 #endif
