@@ -27,8 +27,8 @@ def pool_overhead(
         ``"latency"``: one thread forks a task and joins it, `count` times. ``"throughput"``: it
         forks `count` tasks at once, then joins them all.
     count : int
-        Number of tasks, 1 to 2**30. As many are run before, unmeasured. For ``"throughput"`` the
-        pool holds all of them, 44 bytes each at most.
+        Number of tasks, 1 to 2**30. Some more are run before, unmeasured. For ``"throughput"`` the
+        pool holds all of them, in up to 40 bytes each.
     threads : int
         Threads, 1 to 256. The first one forks and joins, the others run the tasks. If it is the
         only one, or the build has no threads, it runs them itself. More threads than cores wait for

@@ -10,9 +10,9 @@
 /* Where a node is when no thread has it in hand: free, with a forked task, with a finished one. */
 typedef enum place { FREE, FORKED, READY, PLACES } place;
 
-/* Seconds between two questions whether to cancel, and joins after which it may be time. */
+/* Seconds between two questions whether to cancel; forks or joins after which it may be time. */
 #define ASKS_EVERY 5e-3
-enum { ASKS_JOINED = 1024 };
+enum { ASKS_AFTER = 1024 };
 
 /* How many tasks one thread has forked: each on a cache line of its own. */
 typedef struct tally {
@@ -105,6 +105,16 @@ static void init_lists(cs_pool *pool)
 
 /* ---- tasks ----------------------------------------------------------------------------------------- */
 
+/* Thread 0 asks whether to cancel, if it is time for it. */
+static void ask(cs_pool *pool)
+{
+    if (!pool->is_cancelled || cs_pool_is_cancelled(pool)) return;
+    double now = cs_clock();
+    if (now - pool->asked_at < ASKS_EVERY) return;
+    if (pool->is_cancelled(pool->asked)) cs_pool_cancel(pool);
+    pool->asked_at = cs_clock();
+}
+
 int cs_pool_fork(cs_pool *pool, int thread, const cs_task *task)
 {
     uint32_t node = take(pool, FREE);
@@ -116,6 +126,7 @@ int cs_pool_fork(cs_pool *pool, int thread, const cs_task *task)
     long long before = atomic_load_explicit(forked, memory_order_relaxed);
     atomic_store_explicit(forked, before + 1, memory_order_relaxed);
     put(pool, FORKED, node);
+    if (thread == 0 && (before + 1) % ASKS_AFTER == 0) ask(pool);
     return 1;
 }
 
@@ -134,16 +145,6 @@ static int is_any_left(cs_pool *pool)
     for (int t = 0; t < pool->threads; t++)
         forked += atomic_load_explicit(&pool->tally[t].forked, memory_order_relaxed);
     return forked > pool->joined;
-}
-
-/* Thread 0 asks whether to cancel, if it is time for it. */
-static void ask(cs_pool *pool)
-{
-    if (!pool->is_cancelled || cs_pool_is_cancelled(pool)) return;
-    double now = cs_clock();
-    if (now - pool->asked_at < ASKS_EVERY) return;
-    if (pool->is_cancelled(pool->asked)) cs_pool_cancel(pool);
-    pool->asked_at = cs_clock();
 }
 
 /* Waits for a finished task, or a moment; CS_NO_NODE if there is none yet. looks: state, zero at first. */
@@ -186,7 +187,7 @@ static int join(cs_pool *pool, int thread, cs_task *done, int helps)
     if (node == CS_NO_NODE) return 0;
     *done = *task_of(pool, node);
     put(pool, FREE, node);
-    if (++pool->joined % ASKS_JOINED == 0) ask(pool);
+    if (++pool->joined % ASKS_AFTER == 0) ask(pool);
     return 1;
 }
 

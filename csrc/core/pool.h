@@ -55,7 +55,8 @@ void cs_pool_run(cs_pool *pool, int threads, void (*root)(void *context, cs_pool
 int cs_pool_fork(cs_pool *pool, int thread, const cs_task *task);
 
 /* Moves a finished task into `done`, whichever is ready first. While none is, the caller runs tasks, or waits if there are
- * none. Returns 0 if all tasks that were forked have been joined. Only the root may join: a task that calls this gets 0. */
+ * none. Returns 0 if all tasks that were forked have been joined. Only the root may join: other
+ * threads, and tasks that a join runs, get 0. */
 int cs_pool_join(cs_pool *pool, int thread, cs_task *done);
 
 /* The same, but the caller runs no task as long as others do: to measure what it costs to have one run by another thread. */

@@ -7,8 +7,9 @@
 #define MOST_WAIT 0.1
 
 typedef struct measurement {
-    int64_t count;
-    int others; /* threads that are expected beside thread 0 */
+    void (*pattern)(cs_pool *pool, int64_t count);
+    int64_t count, warm_up; /* tasks that are measured, and that are run before */
+    int others;             /* threads that are expected beside thread 0 */
     double seconds;
 } measurement;
 
@@ -36,29 +37,21 @@ static void fork_and_await_each(cs_pool *pool, int64_t count)
 static void fork_all_and_await_all(cs_pool *pool, int64_t count)
 {
     cs_task task = {{0}, 0};
-    for (int64_t i = 0; i < count; i++) cs_pool_fork(pool, 0, &task);
+    for (int64_t i = 0; i < count && !cs_pool_is_cancelled(pool); i++)
+        cs_pool_fork(pool, 0, &task);
     while (cs_pool_await(pool, 0, &task)) continue;
 }
 
-static void measure(measurement *m, cs_pool *pool, void (*pattern)(cs_pool *pool, int64_t count))
+static void measure(void *context, cs_pool *pool)
 {
-    /* Once before, so that memory and caches are those of a later time. */
+    /* Before, bring caches, memory and threads to where they are later. */
+    measurement *m = context;
     await_workers(pool, m->others);
-    pattern(pool, m->count);
+    m->pattern(pool, m->warm_up);
 
     double begun = cs_clock();
-    pattern(pool, m->count);
+    m->pattern(pool, m->count);
     m->seconds = (cs_clock() - begun) / (double)m->count;
-}
-
-static void measure_latency(void *context, cs_pool *pool)
-{
-    measure(context, pool, fork_and_await_each);
-}
-
-static void measure_throughput(void *context, cs_pool *pool)
-{
-    measure(context, pool, fork_all_and_await_all);
 }
 
 cs_status cs_pool_overhead(cs_pool_kind kind, cs_pool_pattern pattern, int64_t count, int threads,
@@ -74,14 +67,17 @@ cs_status cs_pool_overhead(cs_pool_kind kind, cs_pool_pattern pattern, int64_t c
 
     cs_arena arena = {0};
     cs_pool *pool;
+    measurement m = {fork_and_await_each, count, count / 10 + 1, threads - 1, 0};
+    if (pattern == CS_POOL_THROUGHPUT) {
+        m.pattern = fork_all_and_await_all;
+        m.warm_up = count; /* uses all memory */
+    }
     int64_t capacity = pattern == CS_POOL_LATENCY ? 1 : count;
     cs_status status = cs_pool_make(&pool, kind, capacity, do_nothing, NULL, &arena, error);
     if (status) goto out;
 
-    measurement m = {.count = count, .others = threads - 1};
     cs_pool_ask(pool, is_cancelled, context);
-    cs_pool_run(pool, threads, pattern == CS_POOL_LATENCY ? measure_latency : measure_throughput,
-                &m);
+    cs_pool_run(pool, threads, measure, &m);
     if (cs_pool_is_cancelled(pool))
         status = cs_fail(error, CS_INTERRUPTED, "the measurement was interrupted");
     *seconds = m.seconds;
