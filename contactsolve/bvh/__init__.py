@@ -1,5 +1,6 @@
-"""Collision detection of triangle meshes in motion: trees of bounding volumes (S5, 5)."""
+"""Collisions of triangle meshes by hierarchies of bounding volumes, and their tasks (S5, 5)."""
 
+from .pool import pool_overhead
 from .tree import Tree, rules
 
-__all__ = ["Tree", "rules"]
+__all__ = ["Tree", "pool_overhead", "rules"]

@@ -36,7 +36,7 @@ typedef struct cs_task {
 typedef void (*cs_pool_work)(void *context, cs_pool *pool, int thread, cs_task *task);
 
 /* Most tasks that a pool holds, and most threads that share one. */
-#define CS_POOL_MOST_TASKS (INT64_C(1) << 31)
+#define CS_POOL_MOST_TASKS (INT64_C(1) << 30)
 enum { CS_POOL_MOST_THREADS = 256 };
 
 /* A pool that holds `capacity` tasks which were forked and not yet joined. It lives as long as the arena. Fails for a
@@ -55,7 +55,8 @@ void cs_pool_run(cs_pool *pool, int threads, void (*root)(void *context, cs_pool
 int cs_pool_fork(cs_pool *pool, int thread, const cs_task *task);
 
 /* Moves a finished task into `done`, whichever is ready first. While none is, the caller runs tasks, or waits if there are
- * none. Returns 0 if all tasks that were forked have been joined. Only the root may join: a task that calls this gets 0. */
+ * none. Returns 0 if all tasks that were forked have been joined. Only the root may join: other
+ * threads, and tasks that a join runs, get 0. */
 int cs_pool_join(cs_pool *pool, int thread, cs_task *done);
 
 /* The same, but the caller runs no task as long as others do: to measure what it costs to have one run by another thread. */
@@ -64,12 +65,15 @@ int cs_pool_await(cs_pool *pool, int thread, cs_task *done);
 /* How many tasks are in the task pool, as of a moment ago: while there are some, no thread lacks work. */
 int64_t cs_pool_waiting(const cs_pool *pool);
 
+/* How many of the other threads have begun their part: none if the system gives none. */
+int cs_pool_workers(const cs_pool *pool);
+
 /* Cancels the phase, from any thread: tasks that have not begun become ready without being run, so that the root joins the
  * rest soon. The next call of cs_pool_run begins anew. */
 void cs_pool_cancel(cs_pool *pool);
 int cs_pool_is_cancelled(const cs_pool *pool);
 
-/* What thread 0 asks after each task that it runs and while it waits: non-zero cancels the phase. NULL: nothing. */
+/* What thread 0 asks, every 5 ms at most, between tasks and while it waits: non-zero cancels the phase. NULL: nothing. */
 void cs_pool_ask(cs_pool *pool, int (*is_cancelled)(void *context), void *context);
 
 #endif

@@ -123,6 +123,9 @@ PyObject *core_shape_mass(PyObject *module, PyObject *args);
 /* polar(matrices) -> (rotations (count, 6), stretches (count, 4)) of (count, 3, 2): cs_polar_find */
 PyObject *core_polar(PyObject *module, PyObject *matrices);
 
+/* pool_overhead(kind, pattern, count, threads) -> mean seconds of an empty task */
+PyObject *core_pool_overhead(PyObject *module, PyObject *args);
+
 /* side_by_side(problems) -> (one Problem of all, (problems, 64) the group in it of each group): cs_concatenate.
  * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, progress or None) -> a dict of the
  * arrays of cs_batch_result. outcomes() -> the names of its outcomes */

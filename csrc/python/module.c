@@ -244,6 +244,9 @@ static PyMethodDef core_functions[] = {
      "memory (benchmarks)."},
     {"multiply", core_multiply, METH_NOARGS,
      "multiply()\n--\n\nOperations per second of one thread, in double (benchmarks)."},
+    {"pool_overhead", core_pool_overhead, METH_VARARGS,
+     "pool_overhead(kind, pattern, count, threads)\n--\n\nSeconds of an empty task of a pool "
+     "(benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };

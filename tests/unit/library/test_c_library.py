@@ -251,6 +251,7 @@ THREADED = [
     "test_lanczos",
     "test_pages",
     "test_phases",
+    "test_pool",
     "test_threads",
     "test_stream",
 ]
