@@ -9,6 +9,9 @@
 #include <immintrin.h>
 #endif
 
+#define CS_TEMPLATE "bvh/fours.inc"
+#include "core/each_precision.h"
+
 #define CS_TEMPLATE "bvh/boxes.inc"
 #include "core/each_precision.h"
 
