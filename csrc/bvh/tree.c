@@ -36,6 +36,11 @@ static const cs_tree_kernels *const builds[] = {
 
 const cs_tree_kernels *cs_tree_kernels_here(void) { return builds[cs_instructions_widest()]; }
 
+const cs_tree_kernels *cs_tree_kernels_of(int instructions)
+{
+    return instructions >= 0 && instructions < CS_INSTRUCTION_SETS ? builds[instructions] : NULL;
+}
+
 /* ---- the mesh -------------------------------------------------------------------------------------------- */
 
 /* Indices are int32_t, and places in a leaf and directions have to fit in as well. */

@@ -34,4 +34,7 @@ typedef struct cs_tree_kernels {
 /* Those with the widest vectors of this machine. */
 const cs_tree_kernels *cs_tree_kernels_here(void);
 
+/* Those of an instruction set (core/instructions.h), which need not run here; NULL past the last. */
+const cs_tree_kernels *cs_tree_kernels_of(int instructions);
+
 #endif

@@ -253,6 +253,7 @@ THREADED = [
     "test_phases",
     "test_pool",
     "test_threads",
+    "test_tree",
     "test_stream",
 ]
 
