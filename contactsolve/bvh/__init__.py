@@ -1,6 +1,8 @@
-"""Collision detection of meshes in motion: distances, and the times at which primitives meet."""
+"""Collision detection of triangle meshes in motion: trees of k-DOPs, times at which primitives meet (S5, 5)."""
 
 from .ccd import Impacts, ccd, free_step
 from .distance import Distances, distance
+from .pool import pool_overhead
+from .tree import Tree, rules
 
-__all__ = ["Distances", "Impacts", "ccd", "distance", "free_step"]
+__all__ = ["Distances", "Impacts", "Tree", "ccd", "distance", "free_step", "pool_overhead", "rules"]

@@ -32,6 +32,15 @@
 #define CS_TRAP() __builtin_trap()
 #endif
 
+/* Tells the processor that a loop waits for another thread: saves power, and a sibling on the core goes faster. */
+#if defined(__x86_64__) || defined(__i386__)
+#define CS_PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define CS_PAUSE() __asm__ volatile("yield")
+#else
+#define CS_PAUSE() ((void)0)
+#endif
+
 /* A body that the compiler must inline: loops over sizes that are constants in the caller unroll. */
 #define CS_INLINE CS_DEVICE static inline __attribute__((always_inline))
 /* Before a short loop whose bounds are known once it is inlined: its arrays become registers. */

@@ -28,6 +28,8 @@ enum {
     CS_WORTH_THREADS_POINT = 1 << 16, /* numbers of a point */
     CS_WORTH_THREADS_PRODUCT = 4096,  /* vertices of a product (benchmarks/cloth/products.py) */
     CS_WORTH_THREADS_STENCILS = 2048, /* stencils of a narrow phase (benchmarks/cloth/ccd.py) */
+    CS_WORTH_THREADS_REFIT = 4096,    /* vertices of a tree of boxes (benchmarks/cloth/trees.py) */
+    CS_WORTH_THREADS_PAIRS = 4096,    /* pairs of nodes of a query of trees, likewise */
     CS_WORTH_THREADS_COPY = 1 << 19,  /* numbers of arrays that are copied and checked */
     CS_WORTH_A_COPY = 1 << 17,        /* the same, of each thread's share */
     CS_WORTH_A_PIECE = 2048,          /* items of short work, of each piece of it */

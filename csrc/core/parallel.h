@@ -1,7 +1,7 @@
-/* The only interface to threads: no other file calls OpenMP or POSIX threads. The build chooses between
- * OpenMP, POSIX threads (CS_PTHREADS) and none. Without threads, everything runs on one thread and
- * gives the same results, because the size of the work, not the number of threads, decides how it is
- * cut into pieces.
+/* The only interface to threads, with the mutexes of core/mutex.h: no other file calls OpenMP or POSIX
+ * threads. The build chooses between OpenMP, POSIX threads (CS_PTHREADS) and none. Without threads,
+ * everything runs on one thread and gives the same results, because the size of the work, not the
+ * number of threads, decides how it is cut into pieces.
  *
  * The version with POSIX threads creates the threads in every call and joins them at its end. It costs
  * more than OpenMP, whose threads wait for the next call; but ThreadSanitizer understands it, and a

@@ -22,7 +22,7 @@
 typedef struct core_state {
     PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type,
         *description_type, *collider_type, *world_type, *block_system_type,
-        *block_preconditioner_type, *cloth_type;
+        *block_preconditioner_type, *cloth_type, *tree_type;
 } core_state;
 
 extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec,
@@ -130,6 +130,8 @@ PyObject *core_polar(PyObject *module, PyObject *matrices);
 PyObject *core_stencil_distances(PyObject *module, PyObject *args);
 PyObject *core_stencil_impacts(PyObject *module, PyObject *args);
 PyObject *core_stencil_free_step(PyObject *module, PyObject *args);
+/* pool_overhead(kind, pattern, count, threads) -> mean seconds of an empty task */
+PyObject *core_pool_overhead(PyObject *module, PyObject *args);
 
 /* side_by_side(problems) -> (one Problem of all, (problems, 64) the group in it of each group): cs_concatenate.
  * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, progress or None) -> a dict of the

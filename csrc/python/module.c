@@ -6,6 +6,7 @@
 #include "core/stream.h"
 #include "python/block_objects.h"
 #include "python/core.h"
+#include "python/tree_objects.h"
 
 /* [(name, summary), ...] of one of the C library's lists. */
 static PyObject *list_names(const char *(*list)(int, const char **))
@@ -193,6 +194,8 @@ static PyMethodDef core_functions[] = {
     {"block_cg", block_cg, METH_VARARGS,
      "block_cg(A, iterated, M, b, x, rtol, atol, max_iterations, single, threads, callback)\n--\n\n"
      "Conjugate gradients. Overwrites x; returns a dict."},
+    {"split_rules", core_split_rules, METH_NOARGS,
+     "split_rules()\n--\n\nRules of splitting queries of trees, {name: summary}."},
     {"rules", core_rules_list, METH_NOARGS, "rules()\n--\n\n[(name, summary), ...]"},
     {"engines", core_engines_list, METH_NOARGS, "engines()\n--\n\n[(name, summary), ...]"},
     {"describe_set", core_describe_set, METH_VARARGS,
@@ -250,6 +253,9 @@ static PyMethodDef core_functions[] = {
      "memory (benchmarks)."},
     {"multiply", core_multiply, METH_NOARGS,
      "multiply()\n--\n\nOperations per second of one thread, in double (benchmarks)."},
+    {"pool_overhead", core_pool_overhead, METH_VARARGS,
+     "pool_overhead(kind, pattern, count, threads)\n--\n\nSeconds of an empty task of a pool "
+     "(benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };
@@ -271,6 +277,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &description_spec, &state->description_type) < 0) return -1;
     if (add_type(module, &mlcp_spec, &state->mlcp_type) < 0) return -1;
     if (add_type(module, &block_system_spec, &state->block_system_type) < 0) return -1;
+    if (add_type(module, &tree_spec, &state->tree_type) < 0) return -1;
     if (add_type(module, &cloth_spec, &state->cloth_type) < 0) return -1;
     if (add_type(module, &block_preconditioner_spec, &state->block_preconditioner_type) < 0)
         return -1;
@@ -290,6 +297,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->mlcp_type);
     Py_VISIT(state->block_system_type);
     Py_VISIT(state->cloth_type);
+    Py_VISIT(state->tree_type);
     Py_VISIT(state->block_preconditioner_type);
     Py_VISIT(state->answer_type);
     Py_VISIT(state->description_type);
@@ -307,6 +315,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->mlcp_type);
     Py_CLEAR(state->block_system_type);
     Py_CLEAR(state->cloth_type);
+    Py_CLEAR(state->tree_type);
     Py_CLEAR(state->block_preconditioner_type);
     Py_CLEAR(state->answer_type);
     Py_CLEAR(state->description_type);

@@ -56,3 +56,20 @@ def test_solves(tmp_path, capsys):
     assert {row["kind"] for row in rows} == set(kinds)
     assert len(rows) == len(kinds) * len(solves.DTYPES) * len(solves.STEPS)
     assert all(float(row["relative_residual"]) <= solves.RTOL for row in rows)
+
+
+def test_trees(tmp_path, capsys):
+    with importing_from(BENCHMARKS / "cloth"):
+        import trees
+
+        options = ["--sheet", "33x12", "--repeats", "1", "--moves", "2", "--no-peers"]
+        trees.main([*options, "--results", str(tmp_path)])
+        assert trees.makespan([3, 2, 2, 1], 2) == 4
+        for faces in (trees.fold(33, 12)[1], trees.sphere(1.0, 3)[1]):
+            assert faces.min() == 0
+    assert capsys.readouterr().out.count("goal") == 2
+    rows = list(csv.DictReader((tmp_path / "cloth_trees.csv").read_text("utf-8").splitlines()))
+    assert [row["scene"] for row in rows] == ["fold"] * 4 + ["drape"] * 4
+    assert all(int(row["edge_edge_pairs"]) > 0 for row in rows if row["k"] == "6")
+    rules = csv.DictReader((tmp_path / "cloth_tree_rules.csv").read_text("utf-8").splitlines())
+    assert [row["rule"] for row in rules] == list(cs.bvh.rules())

@@ -252,7 +252,9 @@ THREADED = [
     "test_lanczos",
     "test_pages",
     "test_phases",
+    "test_pool",
     "test_threads",
+    "test_tree",
     "test_stream",
 ]
 
