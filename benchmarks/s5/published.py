@@ -1,7 +1,7 @@
-"""What S5 says of its conjugate gradients: the numbers of its text and of its Table A.1.
+"""What S5 says of conjugate gradients and collisions: the numbers of its text and of its Table A.1.
 
 S5 is *Parallel techniques for physically based simulation on multi-core processor architectures*.
-The bars and curves of its figures 3 and 4 carry no numbers: of those only what the text says can
+The bars and curves of its figures 3 to 7 carry no numbers: of those only what the text says can
 stand beside ours. Section numbers are its own.
 """
 
@@ -27,3 +27,14 @@ SYSTEMS = (
     (2, "Intel Xeon", "2×2 at 2.33 GHz", "2×4 MB", "4 GB"),
     (3, "Intel Core2", "1×4 at 2.40 GHz", "2×4 MB", "2 GB"),
 )
+
+# Section 5.2, figure 5: after a while the error of the estimate is below these, in percent.
+ESTIMATE_ERRORS = (5.0, 1.0)
+
+# Section 5.2, figure 6: speed-ups on four cores, the least and the most that the text names. The
+# truth makes about the same as the estimate.
+SPLITTING = {
+    "1a": {"leftmost": (3.5, 3.5), "random": (3.5, 3.5), "estimate": (3.6, 3.6)},
+    "1b": {"leftmost": (None, 3.0), "random": (None, 3.0), "estimate": (3.1, 3.4)},
+    "2": {"leftmost": (3.0, 3.0), "random": (3.0, 3.5), "estimate": (3.3, 3.4)},
+}

@@ -1,4 +1,4 @@
-"""Collision detection of triangle meshes in motion: trees of k-DOPs, times at which primitives meet (S5, 5)."""
+"""Collisions of triangle meshes in motion: trees of k-DOPs, tasks, times of contact (S5, 5)."""
 
 from .ccd import Impacts, ccd, free_step
 from .distance import Distances, distance

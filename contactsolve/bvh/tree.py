@@ -57,7 +57,8 @@ class Tree:
         ``tests`` of two nodes, of all their children against each other, ``tasks`` that were made,
         ``threads``, and ``estimate_error``, in %: over all pairs of nodes with 128 tests below or
         more, the sum of deviations of estimated from actual tests, over the sum of actual tests
-        (S5 fig. 5); NaN if no earlier call has counted. With ``record=True`` ``task_records``: for
+        (S5 fig. 5); NaN if no earlier call has counted; ``first_pass_seconds`` of the rule
+        ``"truth"``. With ``record=True`` ``task_records``: for
         each task, by its pair of nodes, that ``pair``, the ``work`` that the rule expected in tests
         or leaves, ``tests`` and ``seconds`` without the tasks that it has made itself.
 

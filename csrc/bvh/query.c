@@ -1,6 +1,7 @@
 #include "bvh/query.h"
 
 #include "bvh/traverse.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/parallel.h"
 
@@ -20,6 +21,7 @@ typedef struct asking {
     cs_query_memory *memory;
     cs_query_memory now; /* the trees of this query, without counts */
     int threads;
+    double first_pass; /* seconds */
 } asking;
 
 static int is_same(const cs_query_memory *m, const cs_query_memory *now)
@@ -156,8 +158,8 @@ static cs_status run(asking *c, int has_pool, cs_error *error)
     atomic_store(&t->stop, 0);
     t->pool = NULL;
     if (has_pool)
-        status = cs_pool_make(&t->pool, CS_POOL_LOCK_FREE, POOL_TASKS, cs_traverse_task, t, &scratch,
-                              error);
+        status = cs_pool_make(&t->pool, CS_POOL_LOCK_FREE, POOL_TASKS, cs_traverse_task, t,
+                              &scratch, error);
     if (!status && has_pool) {
         cs_pool_ask(t->pool, is_stopped, t);
         cs_pool_run(t->pool, c->threads, run_root, c);
@@ -175,12 +177,15 @@ static cs_status run(asking *c, int has_pool, cs_error *error)
 /* Counts all tests in a first pass, which the second one takes as its estimate. */
 static cs_status count_truth(asking *c, cs_error *error)
 {
+    double begun = cs_clock();
     c->traversal.counts_only = 1;
     cs_status status = run(c, 0, error);
     c->traversal.counts_only = 0;
     if (status) return status;
     propagate(c->query);
-    return keep_counts(c->query, &c->query->truth) ? cs_no_memory(error, "counts of tests") : CS_OK;
+    if (keep_counts(c->query, &c->query->truth)) return cs_no_memory(error, "counts of tests");
+    c->first_pass = cs_clock() - begun;
+    return CS_OK;
 }
 
 /* ---- the query ------------------------------------------------------------------------------------------- */
@@ -195,8 +200,7 @@ static cs_status check_others(const cs_tree *tree, const cs_tree *other, cs_erro
                        "other has arity = %d, this tree %d: equal ones are needed", other->arity,
                        tree->arity);
     if (tree->single != other->single)
-        return cs_fail(error, CS_INVALID,
-                       "other has dtype %s, this tree %s: equal ones are needed",
+        return cs_fail(error, CS_INVALID, "other has dtype %s, this tree %s: equal ones are needed",
                        other->single ? "float32" : "float64", tree->single ? "float32" : "float64");
     return CS_OK;
 }
@@ -253,7 +257,8 @@ static cs_status conclude(asking *c, cs_error *error)
     cs_query *query = c->query;
     cs_query_report *report = &query->report;
     const cs_query_options *options = c->options;
-    *report = (cs_query_report){.tests = propagate(query), .threads = c->threads};
+    *report = (cs_query_report){
+        .tests = propagate(query), .threads = c->threads, .first_pass = c->first_pass};
     for (int n = 0; n < query->workers; n++) {
         report->pairs += query->worker[n].pairs;
         report->tasks += query->worker[n].tasks;
@@ -275,14 +280,14 @@ static cs_status ask(asking *c, const cs_tree *tree, const cs_tree *other, cs_pr
                      cs_primitive second, cs_error *error)
 {
     const cs_hierarchy *a = &tree->of[first], *b = &other->of[second];
-    c->now = (cs_query_memory){c->options->kind, {tree->serial, other->serial},
-                               {a->builds, b->builds}, 0, 0, {{0}, 0, 0}};
+    c->now = (cs_query_memory){
+        c->options->kind, {tree->serial, other->serial}, {a->builds, b->builds}, 0, 0, {{0}, 0, 0}};
     find_memory(c);
 
     /* Threads pay by the tests of the last query; before the first one, as many are expected as there are nodes. */
     int64_t expected = c->memory->total ? c->memory->total : a->nodes + b->nodes;
-    c->threads = cs_threads_for(c->options->threads, expected, CS_WORTH_THREADS_PAIRS,
-                                CS_POOL_MOST_THREADS);
+    c->threads =
+        cs_threads_for(c->options->threads, expected, CS_WORTH_THREADS_PAIRS, CS_POOL_MOST_THREADS);
     cs_status status = take_workers(c->query, c->threads, error);
     if (status) return status;
     set_up(c, tree, a, b, tree == other);

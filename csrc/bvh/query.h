@@ -42,6 +42,7 @@ typedef struct cs_query_report {
     int64_t tasks;        /* that were forked */
     int threads;
     double estimate_error; /* percent: see cs_query_run; NaN: nothing was estimated */
+    double first_pass;     /* seconds of a rule's first pass; 0: it has none */
 } cs_query_report;
 
 typedef struct cs_query_worker cs_query_worker;
