@@ -19,7 +19,8 @@ typedef struct piece {
 typedef struct sorting {
     piece *piece; /* (pieces) */
     int64_t pieces, rows_pieces, keys;
-    int64_t *place; /* (pieces, keys + 1): counts, then where the next pair of a piece with this first index goes */
+    int64_t *
+        place; /* (pieces, keys + 1): counts, then where the next pair of a piece with this first index goes */
     uint32_t *second;
     int64_t *pairs; /* (count, 2): out */
 } sorting;
@@ -126,9 +127,10 @@ cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error)
     s.place = cs_buffer_room(&query->place, s.pieces * (s.keys + 1), sizeof *s.place);
     s.second = cs_buffer_room(&query->second, count, sizeof *s.second);
     if (s.place && s.second) {
-        const cs_phase phase[PHASES] = {
-            {.tasks = s.pieces}, {.tasks = 1, .brief = 1}, {.tasks = s.pieces},
-            {.tasks = s.rows_pieces}};
+        const cs_phase phase[PHASES] = {{.tasks = s.pieces},
+                                        {.tasks = 1, .brief = 1},
+                                        {.tasks = s.pieces},
+                                        {.tasks = s.rows_pieces}};
         cs_phases_run(&(cs_phases){PHASES, phase, run, &s}, wanted);
     }
     cs_arena_clear(&scratch);

@@ -156,8 +156,8 @@ static cs_status run(asking *c, int has_pool, cs_error *error)
     atomic_store(&t->stop, 0);
     t->pool = NULL;
     if (has_pool)
-        status = cs_pool_make(&t->pool, CS_POOL_LOCK_FREE, POOL_TASKS, cs_traverse_task, t, &scratch,
-                              error);
+        status = cs_pool_make(&t->pool, CS_POOL_LOCK_FREE, POOL_TASKS, cs_traverse_task, t,
+                              &scratch, error);
     if (!status && has_pool) {
         cs_pool_ask(t->pool, is_stopped, t);
         cs_pool_run(t->pool, c->threads, run_root, c);
@@ -195,8 +195,7 @@ static cs_status check_others(const cs_tree *tree, const cs_tree *other, cs_erro
                        "other has arity = %d, this tree %d: equal ones are needed", other->arity,
                        tree->arity);
     if (tree->single != other->single)
-        return cs_fail(error, CS_INVALID,
-                       "other has dtype %s, this tree %s: equal ones are needed",
+        return cs_fail(error, CS_INVALID, "other has dtype %s, this tree %s: equal ones are needed",
                        other->single ? "float32" : "float64", tree->single ? "float32" : "float64");
     return CS_OK;
 }
@@ -275,14 +274,14 @@ static cs_status ask(asking *c, const cs_tree *tree, const cs_tree *other, cs_pr
                      cs_primitive second, cs_error *error)
 {
     const cs_hierarchy *a = &tree->of[first], *b = &other->of[second];
-    c->now = (cs_query_memory){c->options->kind, {tree->serial, other->serial},
-                               {a->builds, b->builds}, 0, 0, {{0}, 0, 0}};
+    c->now = (cs_query_memory){
+        c->options->kind, {tree->serial, other->serial}, {a->builds, b->builds}, 0, 0, {{0}, 0, 0}};
     find_memory(c);
 
     /* Threads pay by the tests of the last query; before the first one, as many are expected as there are nodes. */
     int64_t expected = c->memory->total ? c->memory->total : a->nodes + b->nodes;
-    c->threads = cs_threads_for(c->options->threads, expected, CS_WORTH_THREADS_PAIRS,
-                                CS_POOL_MOST_THREADS);
+    c->threads =
+        cs_threads_for(c->options->threads, expected, CS_WORTH_THREADS_PAIRS, CS_POOL_MOST_THREADS);
     cs_status status = take_workers(c->query, c->threads, error);
     if (status) return status;
     set_up(c, tree, a, b, tree == other);

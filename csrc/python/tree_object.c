@@ -162,8 +162,7 @@ static PyObject *tree_directions(tree_object *self, PyObject *unused)
     PyObject *array = PyArray_SimpleNew(2, shape, NPY_INT64);
     int64_t *direction = array ? PyArray_DATA((PyArrayObject *)array) : NULL;
     for (int d = 0; direction && d < self->tree.k / 2; d++)
-        for (int a = 0; a < 3; a++)
-            direction[3 * d + a] = cs_dop_direction(self->tree.k, d)[a];
+        for (int a = 0; a < 3; a++) direction[3 * d + a] = cs_dop_direction(self->tree.k, d)[a];
     return array;
 }
 
@@ -177,8 +176,8 @@ static PyObject *ask(tree_object *self, tree_object *other, cs_query_options *op
     block_asking asking = {.thread = PyEval_SaveThread()};
     cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &asking};
     options->cancellation = &cancellation;
-    cs_status status = cs_query_run(&self->query, &self->tree, other ? &other->tree : NULL, options,
-                                    &error);
+    cs_status status =
+        cs_query_run(&self->query, &self->tree, other ? &other->tree : NULL, options, &error);
     PyEval_RestoreThread(asking.thread);
     if (!status && !PyErr_Occurred()) {
         npy_intp shape[2] = {(npy_intp)self->query.report.pairs, 2};
@@ -208,7 +207,8 @@ static PyObject *tree_pairs(tree_object *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OiLsLLp:pairs", &given, &kind, &most, &rule, &seed, &threads,
                           &record))
         return NULL;
-    tree_object *other = given == Py_None || given == (PyObject *)self ? NULL : (tree_object *)given;
+    tree_object *other =
+        given == Py_None || given == (PyObject *)self ? NULL : (tree_object *)given;
     if (other && !PyObject_TypeCheck(given, Py_TYPE(self)))
         return PyErr_Format(PyExc_TypeError, "other is no Tree");
     cs_query_options options = {.kind = (cs_pairs_kind)kind,
