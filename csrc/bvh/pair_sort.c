@@ -10,6 +10,9 @@
 
 enum { COUNT, SUM, PLACE, ROWS, PHASES, LONG_ROW = 32, MOST_PIECES = 8 };
 
+/* Pairs for which memory is kept until the next query. */
+enum { KEPT_PAIRS = 1 << 23 };
+
 /* Pairs begin ... end - 1 of one worker. */
 typedef struct piece {
     const cs_found *found;
@@ -112,6 +115,14 @@ static int64_t cut(const cs_query *query, int64_t size, piece *pieces)
     return count;
 }
 
+/* Gives the memory of an unusually large query back. */
+static void release_large(cs_query *query)
+{
+    for (int n = 0; n < query->workers; n++)
+        if (query->worker[n].found.capacity > KEPT_PAIRS) cs_buffer_clear(&query->worker[n].found);
+    if (query->second.capacity > KEPT_PAIRS) cs_buffer_clear(&query->second);
+}
+
 cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error)
 {
     int64_t count = query->report.pairs;
@@ -134,6 +145,7 @@ cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error)
         cs_phases_run(&(cs_phases){PHASES, phase, run, &s}, wanted);
     }
     cs_arena_clear(&scratch);
-    return s.place && s.second ? CS_OK
-                               : cs_no_memory(error, "sorting %lld pairs", (long long)count);
+    int is_sorted = s.place && s.second;
+    release_large(query);
+    return is_sorted ? CS_OK : cs_no_memory(error, "sorting %lld pairs", (long long)count);
 }
