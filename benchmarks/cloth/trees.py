@@ -147,9 +147,10 @@ def head(scene, sheet, k, dtype, tree, times):
         "vertices": sheet[0] * sheet[1],
         "k": k,
         "dtype": dtype,
-        "threads": cores(),
+        "cores": cores(),
         "kernel": tree.info["kernel"],
         **counts,
+        "threads": tree.info["threads"],
         **times,
     }
 

@@ -228,6 +228,8 @@ class Tree:
         ValueError
             There are more pairs than `max_pairs`; `kind` or `rule` is unknown; the trees differ in
             k, arity or dtype.
+        RuntimeError
+            One of the trees is in use in another thread.
         """
         if other is not None and not isinstance(other, Tree):
             raise TypeError(f"other is {type(other).__name__}: a Tree is needed")

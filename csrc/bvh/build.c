@@ -90,8 +90,7 @@ static int64_t halve(building *b, range r)
     int64_t middle = (r.first + r.end) / 2, begin = h->arity * r.first, end = h->arity * r.end;
     if (end > h->primitives) end = h->primitives;
     item *items = b->item + begin;
-    select_first(b, items, end - begin, h->arity * middle - begin,
-                 widest_axis(items, end - begin));
+    select_first(b, items, end - begin, h->arity * middle - begin, widest_axis(items, end - begin));
     return middle;
 }
 

@@ -10,6 +10,9 @@
 
 enum { COUNT, SUM, PLACE, ROWS, PHASES, LONG_ROW = 32, MOST_PIECES = 8 };
 
+/* Pairs for which memory is kept until the next query. */
+enum { KEPT_PAIRS = 1 << 23 };
+
 /* Pairs begin ... end - 1 of one worker. */
 typedef struct piece {
     const cs_found *found;
@@ -19,7 +22,8 @@ typedef struct piece {
 typedef struct sorting {
     piece *piece; /* (pieces) */
     int64_t pieces, rows_pieces, keys;
-    int64_t *place; /* (pieces, keys + 1): counts, then where the next pair of a piece with this first index goes */
+    int64_t *
+        place; /* (pieces, keys + 1): counts, then where the next pair of a piece with this first index goes */
     uint32_t *second;
     int64_t *pairs; /* (count, 2): out */
 } sorting;
@@ -111,6 +115,14 @@ static int64_t cut(const cs_query *query, int64_t size, piece *pieces)
     return count;
 }
 
+/* Gives the memory of an unusually large query back. */
+static void release_large(cs_query *query)
+{
+    for (int n = 0; n < query->workers; n++)
+        if (query->worker[n].found.capacity > KEPT_PAIRS) cs_buffer_clear(&query->worker[n].found);
+    if (query->second.capacity > KEPT_PAIRS) cs_buffer_clear(&query->second);
+}
+
 cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error)
 {
     int64_t count = query->report.pairs;
@@ -126,12 +138,14 @@ cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error)
     s.place = cs_buffer_room(&query->place, s.pieces * (s.keys + 1), sizeof *s.place);
     s.second = cs_buffer_room(&query->second, count, sizeof *s.second);
     if (s.place && s.second) {
-        const cs_phase phase[PHASES] = {
-            {.tasks = s.pieces}, {.tasks = 1, .brief = 1}, {.tasks = s.pieces},
-            {.tasks = s.rows_pieces}};
+        const cs_phase phase[PHASES] = {{.tasks = s.pieces},
+                                        {.tasks = 1, .brief = 1},
+                                        {.tasks = s.pieces},
+                                        {.tasks = s.rows_pieces}};
         cs_phases_run(&(cs_phases){PHASES, phase, run, &s}, wanted);
     }
     cs_arena_clear(&scratch);
-    return s.place && s.second ? CS_OK
-                               : cs_no_memory(error, "sorting %lld pairs", (long long)count);
+    int is_sorted = s.place && s.second;
+    release_large(query);
+    return is_sorted ? CS_OK : cs_no_memory(error, "sorting %lld pairs", (long long)count);
 }

@@ -81,7 +81,7 @@ typedef struct cs_query {
 cs_status cs_query_run(cs_query *query, cs_tree *tree, cs_tree *other,
                        const cs_query_options *options, cs_error *error);
 
-/* pairs (report.pairs, 2) <- what was found, sorted. */
+/* pairs (report.pairs, 2) <- what was found, sorted. Once for each query: the memory may be given back. */
 cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error);
 
 void cs_query_clear(cs_query *query);

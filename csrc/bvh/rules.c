@@ -42,7 +42,8 @@ const cs_split_rule cs_rule_random = {
 
 const cs_split_rule cs_rule_estimate = {
     .name = "estimate",
-    .summary = "goes on with the pair of the most tests in the last query; those of few are no tasks",
+    .summary =
+        "goes on with the pair of the most tests in the last query; those of few are no tasks",
     .choose = choose_largest,
     .is_counted = 1,
 };

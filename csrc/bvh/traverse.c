@@ -69,8 +69,8 @@ CS_INLINE void keep_pairs(walk *w, int64_t a, int64_t b, unsigned found)
 static int64_t add_record(walk *w, uint64_t pair, int64_t tests, int64_t parent)
 {
     cs_query_worker *worker = w->worker;
-    cs_record *record = cs_buffer_grown(&worker->record, worker->records + 1, worker->records,
-                                        sizeof(cs_record));
+    cs_record *record =
+        cs_buffer_grown(&worker->record, worker->records + 1, worker->records, sizeof(cs_record));
     if (!record) {
         worker->is_out_of_memory = 1;
         return -1;
@@ -161,8 +161,7 @@ CS_INLINE int test_pair(walk *w, item at, item *below)
 {
     const cs_traversal *t = w->t;
     const char *box_a = t->a->box, *box_b = t->b->box;
-    unsigned found =
-        t->overlap(box_a + t->bytes * (size_t)at.a, box_b + t->bytes * (size_t)at.b);
+    unsigned found = t->overlap(box_a + t->bytes * (size_t)at.a, box_b + t->bytes * (size_t)at.b);
     if (t->is_symmetric && at.a == at.b) found &= pairs_within(t->a, at.a);
     w->tests++;
     return found ? list_below(w, at, found, below) : 0;
@@ -218,12 +217,10 @@ static int is_stopped(walk *w)
 static void keep_task(walk *w, uint64_t pair, int64_t work, double seconds)
 {
     cs_query_worker *worker = w->worker;
-    cs_task_record *task = cs_buffer_grown(&worker->task, worker->tasks + 1, worker->tasks,
-                                           sizeof(cs_task_record));
+    cs_task_record *task =
+        cs_buffer_grown(&worker->task, worker->tasks + 1, worker->tasks, sizeof(cs_task_record));
     if (!task) worker->is_out_of_memory = 1;
-    else
-        task[worker->tasks++] =
-            (cs_task_record){pair, w->parent, work, w->tests, seconds};
+    else task[worker->tasks++] = (cs_task_record){pair, w->parent, work, w->tests, seconds};
 }
 
 void cs_traverse(cs_traversal *t, int thread, uint64_t pair, int64_t parent, int64_t work)

@@ -33,12 +33,12 @@ struct cs_query_worker {
 typedef struct cs_traversal {
     const cs_hierarchy *a, *b;
     cs_tree_overlap overlap;
-    size_t bytes;         /* of a node */
-    int shift;            /* log2 of the arity */
-    int is_symmetric;     /* a and b are the same: each pair once, the lower index first */
+    size_t bytes;            /* of a node */
+    int shift;               /* log2 of the arity */
+    int is_symmetric;        /* a and b are the same: each pair once, the lower index first */
     cs_tree_sharing sharing; /* what is left out; NULL: nothing */
-    int counts_only;      /* a first pass */
-    int64_t most_stored;  /* pairs of a worker */
+    int counts_only;         /* a first pass */
+    int64_t most_stored;     /* pairs of a worker */
     const cs_counts *counts; /* of the rule; NULL: leaves below */
     const cs_split_rule *rule;
     uint64_t seed;

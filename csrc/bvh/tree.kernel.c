@@ -44,18 +44,17 @@ CS_INLINE unsigned share(const int32_t *v, const int32_t *w, int corners_v, int 
         for (int j = 0; j < arity; j++) {
             int shared = 0;
             for (int n = 0; n < corners_v; n++)
-                for (int m = 0; m < corners_w; m++)
-                    shared |= v[arity * n + i] == w[arity * m + j];
+                for (int m = 0; m < corners_w; m++) shared |= v[arity * n + i] == w[arity * m + j];
             found |= (unsigned)shared << (arity * i + j);
         }
     return found;
 }
 
-#define SHARING(corners_v, corners_w, arity)                                                      \
-    static unsigned CS_BUILD(sharing_##corners_v##corners_w##_##arity)(const int32_t *v,          \
-                                                                       const int32_t *w)          \
-    {                                                                                             \
-        return share(v, w, corners_v, corners_w, arity);                                          \
+#define SHARING(corners_v, corners_w, arity)                                             \
+    static unsigned CS_BUILD(sharing_##corners_v##corners_w##_##arity)(const int32_t *v, \
+                                                                       const int32_t *w) \
+    {                                                                                    \
+        return share(v, w, corners_v, corners_w, arity);                                 \
     }
 
 SHARING(1, 3, 4)

@@ -19,7 +19,8 @@ typedef struct cs_tree_motion {
 typedef struct cs_tree_kernels {
     const char *name;
     cs_tree_overlap (*overlap[2])(int k, int arity);
-    cs_tree_sharing (*sharing)(int corners_v, int arity); /* by the corners of the first kind of a pair */
+    cs_tree_sharing (*sharing)(int corners_v,
+                               int arity); /* by the corners of the first kind of a pair */
     /* The boxes of vertices begin .. end - 1. */
     void (*fill_vertices[2])(cs_tree *tree, const cs_tree_motion *motion, int64_t begin,
                              int64_t end);

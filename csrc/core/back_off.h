@@ -1,5 +1,5 @@
 /* What a thread does between two looks at something that another thread has to change: the longer it has waited, the more
- * it leaves the processor to others. */
+ * it leaves the processor to others. It spins briefly: what it waits for may need the same processor. */
 #ifndef CS_BACK_OFF_H
 #define CS_BACK_OFF_H
 
@@ -9,7 +9,8 @@
 #include <time.h>
 
 enum {
-    CS_LOOKS_SPINNING = 1000, /* some ten microseconds */
+    CS_LOOKS_SPINNING =
+        30, /* two microseconds: longer than another thread takes for an empty task */
     CS_LOOKS_YIELDING = 1000, /* some hundred microseconds, unless others want the processor */
     CS_SLEEP = 50000          /* nanoseconds */
 };

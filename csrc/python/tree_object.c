@@ -234,12 +234,14 @@ static PyObject *tree_pairs(tree_object *self, PyObject *args)
 static PyObject *tree_tasks(tree_object *self, PyObject *unused)
 {
     (void)unused;
+    if (begin(self) < 0) return NULL;
     npy_intp count = (npy_intp)self->query.tasks_kept, shape[2] = {count, 2};
     PyObject *pair = PyArray_SimpleNew(2, shape, NPY_INT64);
     PyObject *work = PyArray_SimpleNew(1, &count, NPY_INT64);
     PyObject *tests = PyArray_SimpleNew(1, &count, NPY_INT64);
     PyObject *seconds = PyArray_SimpleNew(1, &count, NPY_DOUBLE);
     if (!pair || !work || !tests || !seconds) {
+        end(self);
         Py_XDECREF(pair);
         Py_XDECREF(work);
         Py_XDECREF(tests);
@@ -255,6 +257,7 @@ static PyObject *tree_tasks(tree_object *self, PyObject *unused)
         ((int64_t *)PyArray_DATA((PyArrayObject *)tests))[n] = task[n].tests;
         ((double *)PyArray_DATA((PyArrayObject *)seconds))[n] = task[n].seconds;
     }
+    end(self);
     return Py_BuildValue("{s:N,s:N,s:N,s:N}", "pair", pair, "work", work, "tests", tests, "seconds",
                          seconds);
 }

@@ -85,8 +85,7 @@ static int64_t compare_all(const cs_tree *tree, const cs_tree *other, cs_pairs_k
 
 static cs_status make(cs_tree *tree, int k, int arity, int single, int64_t faces, cs_error *error)
 {
-    cs_status status =
-        cs_tree_make(tree, k, arity, single, 3 * faces, x0, face, faces, error);
+    cs_status status = cs_tree_make(tree, k, arity, single, 3 * faces, x0, face, faces, error);
     return status ? status : cs_tree_refit(tree, x0, x1, 0.05, 2, error);
 }
 
@@ -117,8 +116,8 @@ static void pairs_are_those_of_all(int k, int arity, int single)
         CHECK(count > 100 && count < MOST_PAIRS);
         for (int n = 0; cs_split_rule_at(n); n++)
             for (int threads = 1; threads <= THREADS; threads++) {
-                cs_query_options options = {(cs_pairs_kind)kind, cs_split_rule_at(n), 5, -1,
-                                            threads,             threads % 2,         NULL};
+                cs_query_options options = {
+                    (cs_pairs_kind)kind, cs_split_rule_at(n), 5, -1, threads, threads % 2, NULL};
                 CHECK_STATUS(ask(&query, &tree, NULL, options, &error), CS_OK, &error);
                 check_pairs(&query, count);
             }

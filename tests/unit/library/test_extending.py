@@ -28,6 +28,7 @@ KINDS = {
     "pair",
     "stepper",
     "preconditioner",
+    "rule",
 }
 
 FENCED = r"\n\n```\w+\n(.*?)```"
@@ -137,6 +138,13 @@ for _ in range(3):
 
 diagonal = cs.sparse.SymmetricBlocks(np.diag([1.0, 2, 3, 5, 6, 7]), parts=2)
 negative = cs.sparse.SymmetricBlocks(np.diag([1.0, 2, 3, -5, 6, -7]))
+vertices, faces = cs.cloth.sheet(50, 50, 1.0)
+folded = cs.bvh.Tree(np.abs(vertices - [0.5, 0, 0]), faces, 6)
+
+
+def pairs_of_tasks():
+    return folded.info["task_records"]["pair"].tolist()
+
 
 
 def world(**options):
@@ -174,6 +182,11 @@ print(json.dumps({
         for dtype in ("float64", "float32")
     ],
     "preconditioner in cg": cs.sparse.cg(diagonal, np.ones(6), M="trace", rtol=1e-12).x.tolist(),
+    "rule": [*cs.bvh.rules()],
+    "rule of a query": {
+        rule: [folded.pairs(kind="edge_edge", rule=rule, record=True).tolist(), pairs_of_tasks()]
+        for rule in ("leftmost", "rightmost")
+    },
     "preconditioner misused": misused(lambda: cs.sparse.Preconditioner(negative, "trace")),
     "stepper misused": misused(lambda: world(stepper="explicit_oiler")),
     "scenario": "falling_ball" in cs.scenarios.names(),
@@ -568,6 +581,15 @@ def test_the_preconditioner_works(extended):
 
 
 @pytest.mark.slow
+def test_the_rule_works(extended):
+    """It finds the same pairs by other tasks."""
+    assert "rightmost" in extended["rule"]
+    (left, left_tasks), (right, right_tasks) = extended["rule of a query"].values()
+    assert left == right
+    assert len(left) > 1000
+    assert left_tasks != right_tasks
+
+
 def test_the_measure_leaves_islands_apart(extended):
     """Its column is that of the whole problem: the largest of all islands after each sweep."""
     islands, whole = extended["apart"]["islands"], extended["apart"]["whole"]
