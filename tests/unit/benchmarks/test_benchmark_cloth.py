@@ -69,7 +69,9 @@ def test_trees(tmp_path, capsys):
             assert faces.min() == 0
     assert capsys.readouterr().out.count("goal") == 2
     rows = list(csv.DictReader((tmp_path / "cloth_trees.csv").read_text("utf-8").splitlines()))
-    assert [row["scene"] for row in rows] == ["fold"] * 4 + ["drape"] * 4
+    models = len(rows) // 2
+    assert models in (4, 8)  # on one core, and on several
+    assert [row["scene"] for row in rows] == ["fold"] * models + ["drape"] * models
     assert all(int(row["edge_edge_pairs"]) > 0 for row in rows if row["k"] == "6")
     rules = csv.DictReader((tmp_path / "cloth_tree_rules.csv").read_text("utf-8").splitlines())
     assert [row["rule"] for row in rules] == list(cs.bvh.rules())
