@@ -56,7 +56,7 @@ class Pair:
 def times_of(run, motion, part=1):
     """The beginnings of the steps, or of a part of them."""
     steps = round(motion.seconds / motion.step)
-    return motion.step * np.arange(0, steps, part * (10 if run.runs == 1 else 1))
+    return motion.step * np.arange(0, steps, part * (40 if run.runs == 1 else 1))
 
 
 # ---- figure 5 ------------------------------------------------------------------------------------

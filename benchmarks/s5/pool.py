@@ -1,47 +1,46 @@
-"""What an empty task costs in the pool, without locks and with mutexes, as S5's figure 7.
+"""S5's figure 7: what an empty task costs in the pool, without locks and with mutexes.
 
-Latency: a thread forks a task and joins it, 1,000,000 times; another thread runs it. Throughput: it
-forks 1,000,000 tasks at once, which the other threads run, and joins them. On one thread the caller
-runs all. Times are means of three runs in turns, as S5 has them. More threads than cores are told,
-and not measured. Writes s5_pool.csv and tells the goal.
+s5_pool.csv  latency: a thread forks a task and joins it, 1,000,000 times, and another thread runs
+             it; throughput: a thread forks 1,000,000 tasks at once, which the others run, and joins
+             them
 
-    python benchmarks/s5/pool.py [--count 1000000] [--threads 1,2,4,8] [--quick]
+On one thread the caller runs all. Times are means of three runs in turns, as S5's.
+
+    python benchmarks/s5/pool.py [--quick]
 """
 
-import argparse
 import itertools
 import os
-import sys
-from pathlib import Path
+
+import numpy as np
+from output import panels, publish, styles
+from protocol import arguments
 
 import contactsolve as cs
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import RESULTS, ROOT, cores, machine, on_a_line, write_csv
-
+TABLES = ("s5_pool",)
 KINDS, PATTERNS = ("lock_free", "mutex"), ("latency", "throughput")
-THREADS = (1, 2, 3, 4, 8, 16)
-COUNT, QUICK, RUNS = 1_000_000, 1000, 3  # S5's number of tasks and of runs
+COUNT, QUICK = 1_000_000, 1000  # S5's number of tasks, and that of a trial
 GOAL = 0.5  # of the latency with mutexes
 
 
-def overheads(pattern, threads, count):
+def overheads(pattern, threads, run):
     """Seconds of a task in each run, by kind; runs in turns."""
+    count = QUICK if run.runs == 1 else COUNT
     runs = [
         {kind: cs.bvh.pool_overhead(kind, pattern, count, threads) for kind in KINDS}
-        for _ in range(RUNS)
+        for _ in range(run.runs)
     ]
-    return {kind: [run[kind] for run in runs] for kind in KINDS}
+    return {kind: [each[kind] for each in runs] for kind in KINDS}
 
 
-def row_of(pattern, threads, count, available):
+def row_of(pattern, threads, run):
     """A row; without figures where there are not so many cores."""
-    is_known = threads <= available
+    is_known = threads <= run.cores
     row = {
         "pattern": pattern,
         "threads": threads,
-        "tasks": count,
-        "measured": "yes" if is_known else f"no: {available} cores",
+        "measured": "yes" if is_known else f"no: {run.cores} cores",
         **{f"{kind}_s": None for kind in KINDS},
         **{f"{kind}_least_s": None for kind in KINDS},
         "ratio": None,
@@ -51,8 +50,8 @@ def row_of(pattern, threads, count, available):
     }
     if not is_known:
         return row
-    seconds = overheads(pattern, threads, count)
-    mean = {kind: sum(values) / RUNS for kind, values in seconds.items()}
+    seconds = overheads(pattern, threads, run)
+    mean = {kind: float(np.mean(values)) for kind, values in seconds.items()}
     least = {kind: min(values) for kind, values in seconds.items()}
     return {
         **row,
@@ -70,29 +69,34 @@ def verdict(rows):
     if row is None or row["ratio"] is None:
         return "The latency between two threads was not measured: there is one core."
     told = "reached" if row["ratio"] <= GOAL else "MISSED"
-    return f"latency without locks : with mutexes = {row['ratio']:.2f}, goal <= {GOAL}: {told}"
+    return f"latency without locks : with mutexes = {row['ratio']:.3f}, goal <= {GOAL}: {told}"
 
 
-def numbers(text):
-    return tuple(map(int, text.split(",")))
+def draw(rows):
+    """As S5's figure 7: overhead by threads, one panel for each pattern."""
+    figure, axes = panels(PATTERNS, width=4.5, columns=2)
+    labels = {"lock_free": "without locks", "mutex": "with mutexes"}
+    for ax, pattern in zip(axes, PATTERNS, strict=True):
+        own = [row for row in rows if row["pattern"] == pattern and row["ratio"]]
+        for place, (kind, style) in enumerate(styles(KINDS).items()):
+            at = np.arange(len(own)) + 0.4 * (place - 0.5)
+            heights = [1e6 * float(row[f"{kind}_s"]) for row in own]
+            drawn = ax.bar(at, heights, 0.36, color=style.color, label=labels[kind])
+            ax.bar_label(drawn, fmt="%.2g", fontsize=8)
+        ax.set_xticks(range(len(own)), [f"threads: {row['threads']}" for row in own])
+        ax.set_yscale("log")
+        ax.margins(y=0.2)
+        ax.set_ylabel("time of a task [µs]")
+        ax.legend(fontsize=8)
+    return figure
 
 
-def main(argv=None, available=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=COUNT)
-    parser.add_argument("--threads", type=numbers, default=THREADS)
-    parser.add_argument("--quick", action="store_true", help="few tasks: does all work?")
-    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>/s5)")
-    given = parser.parse_args(argv)
-    count = QUICK if given.quick else given.count
-    folder = ROOT / "build" / "benchmarks" / "s5" if given.quick else RESULTS / machine() / "s5"
-    rows = []
-    for pattern, threads in itertools.product(PATTERNS, given.threads):
-        rows.append(row_of(pattern, threads, count, available or cores()))
-        print(on_a_line(rows[-1]), flush=True)
+def main(run):
+    cases = itertools.product(PATTERNS, run.threads)
+    rows = [row_of(pattern, threads, run) for pattern, threads in cases]
+    publish(run, "s5_pool", rows, draw)
     print(verdict(rows))
-    print(write_csv("s5_pool", rows, given.results or folder))
 
 
 if __name__ == "__main__":
-    main()
+    main(arguments(__doc__, TABLES))

@@ -30,7 +30,7 @@ def quick(scripts, tmp_path_factory):
 @pytest.fixture(scope="module")
 def tables(scripts, quick):
     """All scripts run once: rows by table."""
-    for script in ("numerics", "peers"):
+    for script in ("numerics", "peers", "collision", "pool"):
         scripts(script).main(quick)
     return {
         name: list(csv.DictReader((quick.results / f"{name}.csv").read_text("utf-8").splitlines()))
@@ -38,7 +38,7 @@ def tables(scripts, quick):
     }
 
 
-DRAWN = ("s5_numerics", "s5_threads", "s5_parts")
+DRAWN = ("s5_numerics", "s5_threads", "s5_parts", "s5_estimate", "s5_splitting", "s5_pool")
 
 
 def test_every_script_writes_its_tables_and_pictures(scripts, tables, quick):
@@ -80,6 +80,56 @@ def test_more_threads_than_cores_are_not_measured(tables, quick):
         measured = int(row["threads"]) <= quick.cores
         assert (row["pc_s"] != "") == (row["cg_speedup"] != "") == measured
         assert row["measured"] == ("yes" if measured else "no: 2 cores")
+    for row in tables["s5_pool"]:
+        measured = int(row["threads"]) <= quick.cores
+        assert (row["lock_free_s"] != "") == (row["ratio"] != "") == measured
+        assert row["measured"] == ("yes" if measured else "no: 2 cores")
+
+
+def test_each_pattern_of_tasks_has_its_ratio(tables, quick):
+    wanted = [(p, str(n)) for p in ("latency", "throughput") for n in quick.threads]
+    assert [(row["pattern"], row["threads"]) for row in tables["s5_pool"]] == wanted
+    for row in tables["s5_pool"][:2]:
+        ratio = float(row["lock_free_s"]) / float(row["mutex_s"])
+        assert float(row["ratio"]) == pytest.approx(ratio, rel=1e-3)
+        assert float(row["lock_free_least_s"]) <= float(row["lock_free_s"])
+
+
+def test_the_goal_of_the_pool_is_told_as_it_is(scripts):
+    verdict = scripts("pool").verdict
+    row = {"pattern": "latency", "threads": 2, "ratio": 0.4}
+    assert verdict([row]).endswith("0.400, goal <= 0.5: reached")
+    assert verdict([{**row, "ratio": 0.6}]).endswith("0.600, goal <= 0.5: MISSED")
+    assert "one core" in verdict([{**row, "ratio": None}])
+
+
+def test_list_schedules_of_tasks(scripts):
+    makespan = scripts("collision").makespan
+    assert makespan([3.0, 1.0, 1.0, 1.0], 2) == 3.0
+    assert makespan([1.0, 1.0, 3.0], 2) == 4.0
+    assert makespan([2.0, 1.0], 1) == 3.0
+    assert makespan([2.0, 1.0], 8) == 2.0
+
+
+def test_an_estimate_has_settled_when_no_later_error_is_above_the_level(scripts):
+    settled = scripts("collision").settled_after
+    assert settled([0, 1, 2, 3], [9.0, 2.0, 6.0, 4.0], 5) == 3
+    assert settled([0, 1], [1.0, 2.0], 5) == 0
+    assert settled([0, 1], [1.0, 6.0], 5) is None
+
+
+@pytest.mark.parametrize("scene", ["1a", "1b", "2"])
+def test_motions_are_those_of_meshes_without_gaps(scripts, scene):
+    """Sizes are S5's; nothing jumps from one step to the next."""
+    motion = scripts("motions").SCENES[scene]()
+    sizes = {"1a": (4500, 27_000), "1b": (4500, 1800), "2": (4141, 13_600)}
+    assert (len(motion.cloth(0)), len(motion.obstacle(0))) == sizes[scene]
+    for faces, at in ((motion.cloth_faces, motion.cloth), (motion.obstacle_faces, motion.obstacle)):
+        assert sorted(set(faces.ravel())) == list(range(len(at(0))))
+        for t in np.linspace(0, motion.seconds - motion.step, 7):
+            change = np.linalg.norm(at(t + motion.step) - at(t), axis=1)
+            assert np.isfinite(change).all()
+            assert change.max() < 20 * motion.step
 
 
 def test_boundary_and_blocks_between_parts_are_those_of_the_labels(scripts, quick):
@@ -142,7 +192,8 @@ def test_one_table_can_be_asked_for(scripts, capsys):
     with pytest.raises(SystemExit):
         protocol.arguments("Text.", numerics.TABLES, ["s5_part"])
     assert "'s5_part' is none of" in capsys.readouterr().err
-    everything = {*numerics.TABLES, *scripts("peers").TABLES}
+    others = ("peers", "collision", "pool")
+    everything = {*numerics.TABLES, *(name for s in others for name in scripts(s).TABLES)}
     assert everything == set(scripts("layouts").LAYOUTS)
 
 
