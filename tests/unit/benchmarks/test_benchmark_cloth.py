@@ -69,9 +69,8 @@ def test_trees(tmp_path, capsys):
             assert faces.min() == 0
     assert capsys.readouterr().out.count("goal") == 2
     rows = list(csv.DictReader((tmp_path / "cloth_trees.csv").read_text("utf-8").splitlines()))
-    models = len(rows) // 2
-    assert models in (4, 8)  # on one core, and on several
-    assert [row["scene"] for row in rows] == ["fold"] * models + ["drape"] * models
+    assert [row["scene"] for row in rows] == ["fold"] * 8 + ["drape"] * 8
+    assert [row["threads"] for row in rows] == (["1"] * 4 + ["auto"] * 4) * 2
     assert all(int(row["edge_edge_pairs"]) > 0 for row in rows if row["k"] == "6")
     rules = csv.DictReader((tmp_path / "cloth_tree_rules.csv").read_text("utf-8").splitlines())
     assert [row["rule"] for row in rules] == list(cs.bvh.rules())
