@@ -235,10 +235,11 @@ def main(argv=None):
             autos.append(row_of_auto(system, b, positions, h, new, given.repeats))
             if not given.no_peers:
                 peers += rows_of_peers(system, b, positions, h, given.repeats)
-    print(write_csv("cloth_solves", rows, given.results))
-    print(write_csv("cloth_solve_auto", autos, given.results))
-    if peers:
-        print(write_csv("cloth_solve_peers", peers, given.results))
+            # What is measured is kept if a longer case is stopped.
+            write_csv("cloth_solves", rows, given.results)
+            write_csv("cloth_solve_auto", autos, given.results)
+            if peers:
+                print(write_csv("cloth_solve_peers", peers, given.results))
     tell_goals(rows, autos, product)
 
 
