@@ -59,5 +59,7 @@ def margin_of(value: Any) -> float:
     """Return a distance that is not negative."""
     margin = number("margin", value)
     if not 0 <= margin < np.inf:
-        raise ValueError(f"margin is {shortest(margin)}: a finite number from 0 on is needed")
+        raise ValueError(
+            f"margin is {shortest(margin)}: a finite number that is not negative is needed"
+        )
     return margin

@@ -67,6 +67,8 @@ class Tree:
     ValueError
         A vertex is not finite; there are none, or no faces; a face has an unknown vertex, or one
         twice; k, arity or dtype is not offered. The message has index and value.
+    RuntimeError
+        From methods and `info`, if another thread is in one of them: a tree serves one at a time.
 
     References
     ----------
@@ -201,13 +203,15 @@ class Tree:
         Parameters
         ----------
         other
-            A tree of another mesh with the same k, arity and dtype. Then ``"vertex_face"`` are the
-            vertices of this mesh with the faces of the other; ``other.pairs(self)`` gives the
-            faces of this mesh with the vertices of the other, vertices in the first column.
+            A tree of another mesh with the same k, arity and dtype; None or the tree itself: pairs
+            within this mesh. With another one ``"vertex_face"`` are the vertices of this mesh with
+            the faces of the other; ``other.pairs(self)`` gives the faces of this mesh with the
+            vertices of the other, vertices in the first column.
         kind
             ``"vertex_face"``, ``"edge_edge"``, by the indices of `edges`, or ``"faces"``.
         max_pairs
-            More are an error, which tells their number; None: no limit.
+            More are an error, which tells their number: all are counted, without being kept. None:
+            no limit.
         rule
             How the traversal is split into tasks for threads: a name of `rules`.
         seed
@@ -235,6 +239,7 @@ class Tree:
             raise TypeError(f"other is {type(other).__name__}: a Tree is needed")
         if word("rule", rule) not in rules():
             raise ValueError(f"rule: {rule!r} is unknown; known: {', '.join(rules())}")
+        self._tasks = None
         found = self._core.pairs(
             None if other is None else other._core,
             _index_of("kind", kind, _PAIRS),
@@ -244,7 +249,8 @@ class Tree:
             _threads(threads),
             flag("record", record),
         )
-        self._tasks = _sorted_tasks(self._core.tasks()) if record else None
+        if record:
+            self._tasks = _sorted_tasks(self._core.tasks())
         return found
 
     def _positions(self, name: str, value: Any) -> np.ndarray:
@@ -263,10 +269,10 @@ def _points(name: str, value: Any) -> np.ndarray:
 
 def _dtype_of(value: Any) -> np.dtype:
     try:
-        found = np.dtype(value)
+        found = None if value is None else np.dtype(value)
     except TypeError:
         found = None
-    if found is None or found.name not in _DTYPES:
+    if found is None or found.name not in _DTYPES or not found.isnative:
         raise ValueError(f"dtype is {value!r}: float64 or float32 is needed")
     return found
 

@@ -3,6 +3,7 @@
 #include "bvh/tree.h"
 #include "core/error.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct item {
@@ -22,6 +23,8 @@ typedef struct building {
     int64_t *child; /* (arity leaves): leaf, or -2 - n for branch[n]; -1: none */
     int64_t branches;
     uint64_t random;
+    double middle[3],
+        unit; /* of all vertices: centres are told from there, in parts of their extent */
 } building;
 
 /* ---- medians ------------------------------------------------------------------------------------------ */
@@ -165,19 +168,42 @@ static void number_nodes(const building *b, const int64_t *level)
 
 /* ---- primitives --------------------------------------------------------------------------------------- */
 
-/* The centre of a vertex along an axis, times two; 0 where it is not finite. */
-static float center_of(const cs_tree *tree, int64_t vertex, int axis)
+/* The centre of a vertex along an axis; NaN or infinite where its box is. */
+static double center_of(const cs_tree *tree, int64_t vertex, int axis)
 {
     int64_t at = tree->stride * vertex + 2 * axis;
-    double center;
     if (tree->single) {
         const float *box = tree->vertex_box;
-        center = (double)box[at] - (double)box[at + 1];
-    } else {
-        const double *box = tree->vertex_box;
-        center = box[at] - box[at + 1];
+        return 0.5 * (double)box[at] - 0.5 * (double)box[at + 1];
     }
-    return center - center == 0 ? (float)center : 0;
+    const double *box = tree->vertex_box;
+    return 0.5 * box[at] - 0.5 * box[at + 1];
+}
+
+/* Finds middle and unit: in floats, places far from the origin, or tiny and huge ones, would be one. */
+static void measure(building *b, const cs_tree *tree)
+{
+    double most = 0;
+    for (int a = 0; a < 3; a++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < tree->vertices; i++) {
+            double x = center_of(tree, i, a);
+            if (!isfinite(x)) continue;
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        b->middle[a] = low <= high ? 0.5 * low + 0.5 * high : 0;
+        double half = low <= high ? 0.5 * high - 0.5 * low : 0;
+        most = half > most ? half : most;
+    }
+    b->unit = most > 0 ? most : 1;
+}
+
+/* 0 where the centre is not finite. */
+static float place_of(const building *b, const cs_tree *tree, int64_t vertex, int axis)
+{
+    double place = (center_of(tree, vertex, axis) - b->middle[axis]) / b->unit;
+    return isfinite(place) ? (float)place : 0;
 }
 
 static void list_items(building *b, const cs_tree *tree, cs_primitive kind)
@@ -189,7 +215,7 @@ static void list_items(building *b, const cs_tree *tree, cs_primitive kind)
         item *put = &b->item[i];
         *put = (item){.primitive = (int32_t)i};
         for (int c = 0; c < h->corners; c++)
-            for (int a = 0; a < 3; a++) put->center[a] += center_of(tree, corner[c], a);
+            for (int a = 0; a < 3; a++) put->center[a] += place_of(b, tree, corner[c], a);
     }
 }
 
@@ -247,6 +273,7 @@ cs_status cs_hierarchy_build(cs_hierarchy *h, const cs_tree *tree, cs_primitive 
     if (status) goto out;
 
     /* Divide, then number. */
+    measure(&b, tree);
     list_items(&b, tree, kind);
     divide_all(&b, level);
     int64_t nodes = h->leaves + b.branches;

@@ -13,27 +13,37 @@ enum { COUNT, SUM, PLACE, ROWS, PHASES, LONG_ROW = 32, MOST_PIECES = 8 };
 /* Pairs for which memory is kept until the next query. */
 enum { KEPT_PAIRS = 1 << 23 };
 
-/* Pairs begin ... end - 1 of one worker. */
-typedef struct piece {
-    const cs_found *found;
-    int64_t begin, end;
-} piece;
-
 typedef struct sorting {
-    piece *piece; /* (pieces) */
-    int64_t pieces, rows_pieces, keys;
+    const cs_query *query;
+    const int64_t *first; /* (workers + 1): numbers of all pairs, worker after worker */
+    int64_t count, pieces, rows_pieces, keys;
     int64_t *
         place; /* (pieces, keys + 1): counts, then where the next pair of a piece with this first index goes */
     uint32_t *second;
     int64_t *pairs; /* (count, 2): out */
 } sorting;
 
+/* Pairs of equal numbers make a piece, of one worker or of several. */
+static int64_t piece_begin(const sorting *s, int64_t n) { return s->count * n / s->pieces; }
+
+/* The pairs from number `at` to `end` that one worker has found. length <- how many. */
+static const cs_found *found_at(const sorting *s, int64_t at, int64_t end, int64_t *length)
+{
+    int n = 0;
+    while (at >= s->first[n + 1]) n++;
+    *length = (end < s->first[n + 1] ? end : s->first[n + 1]) - at;
+    const cs_found *found = s->query->worker[n].found.data;
+    return found + (at - s->first[n]);
+}
+
 static void count_firsts(const sorting *s, int64_t n)
 {
-    int64_t *place = s->place + n * (s->keys + 1);
+    int64_t *place = s->place + n * (s->keys + 1), length;
     memset(place, 0, sizeof *place * (size_t)(s->keys + 1));
-    const piece *p = &s->piece[n];
-    for (int64_t i = p->begin; i < p->end; i++) place[p->found[i].first]++;
+    for (int64_t at = piece_begin(s, n), end = piece_begin(s, n + 1); at < end; at += length) {
+        const cs_found *found = found_at(s, at, end, &length);
+        for (int64_t i = 0; i < length; i++) place[found[i].first]++;
+    }
 }
 
 static void sum_counts(const sorting *s)
@@ -49,10 +59,11 @@ static void sum_counts(const sorting *s)
 
 static void place_seconds(const sorting *s, int64_t n)
 {
-    int64_t *place = s->place + n * (s->keys + 1);
-    const piece *p = &s->piece[n];
-    for (int64_t i = p->begin; i < p->end; i++)
-        s->second[place[p->found[i].first]++] = p->found[i].second;
+    int64_t *place = s->place + n * (s->keys + 1), length;
+    for (int64_t at = piece_begin(s, n), end = piece_begin(s, n + 1); at < end; at += length) {
+        const cs_found *found = found_at(s, at, end, &length);
+        for (int64_t i = 0; i < length; i++) s->second[place[found[i].first]++] = found[i].second;
+    }
 }
 
 static int compare(const void *a, const void *b)
@@ -101,51 +112,52 @@ static void run(void *context, int64_t phase, int64_t task)
     }
 }
 
-/* The workers' pairs in about as many pieces of equal size as threads. Returns their number. */
-static int64_t cut(const cs_query *query, int64_t size, piece *pieces)
-{
-    int64_t count = 0;
-    for (int n = 0; n < query->workers; n++) {
-        const cs_query_worker *w = &query->worker[n];
-        int64_t parts = w->stored / size + 1;
-        for (int64_t k = 0; w->stored && k < parts; k++)
-            pieces[count++] =
-                (piece){w->found.data, w->stored * k / parts, w->stored * (k + 1) / parts};
-    }
-    return count;
-}
-
 /* Gives the memory of an unusually large query back. */
 static void release_large(cs_query *query)
 {
     for (int n = 0; n < query->workers; n++)
         if (query->worker[n].found.capacity > KEPT_PAIRS) cs_buffer_clear(&query->worker[n].found);
     if (query->second.capacity > KEPT_PAIRS) cs_buffer_clear(&query->second);
+    if (query->place.capacity > KEPT_PAIRS) cs_buffer_clear(&query->place);
+}
+
+/* How many threads share the work: each has a count for each key, so that few pairs of many keys are sorted by one. */
+static int threads_for(const cs_query *query, int64_t count)
+{
+    int threads = query->report.threads < MOST_PIECES ? query->report.threads : MOST_PIECES;
+    int64_t worth = 1 + count / (query->first_keys + 1);
+    if (threads > worth) threads = (int)worth;
+    return threads > 1 ? cs_pieces(threads, count) : 1;
 }
 
 cs_status cs_query_write(cs_query *query, int64_t *pairs, cs_error *error)
 {
     int64_t count = query->report.pairs;
     if (!count) return CS_OK;
-    int wanted = query->report.threads < MOST_PIECES ? query->report.threads : MOST_PIECES;
-    if (wanted > cs_pieces(wanted, count)) wanted = cs_pieces(wanted, count);
+    int threads = threads_for(query, count);
     cs_arena scratch = {0};
-    piece *pieces = cs_arena_take(&scratch, query->workers + wanted + 1, sizeof *pieces);
-    if (!pieces) return cs_no_memory(error, "sorting %lld pairs", (long long)count);
-    sorting s = {.piece = pieces, .keys = query->first_keys, .pairs = pairs};
-    s.pieces = cut(query, (count + wanted - 1) / wanted, pieces);
-    s.rows_pieces = wanted > 1 ? 4 * wanted : 1;
+    int64_t *first = cs_arena_take(&scratch, query->workers + 1, sizeof *first);
+    if (!first) return cs_no_memory(error, "sorting %lld pairs", (long long)count);
+    for (int n = 0; n < query->workers; n++) first[n + 1] = first[n] + query->worker[n].stored;
+
+    sorting s = {.query = query,
+                 .first = first,
+                 .count = count,
+                 .pieces = threads,
+                 .rows_pieces = threads > 1 ? 4 * threads : 1,
+                 .keys = query->first_keys,
+                 .pairs = pairs};
     s.place = cs_buffer_room(&query->place, s.pieces * (s.keys + 1), sizeof *s.place);
     s.second = cs_buffer_room(&query->second, count, sizeof *s.second);
-    if (s.place && s.second) {
+    int has_room = s.place && s.second;
+    if (has_room) {
         const cs_phase phase[PHASES] = {{.tasks = s.pieces},
                                         {.tasks = 1, .brief = 1},
                                         {.tasks = s.pieces},
                                         {.tasks = s.rows_pieces}};
-        cs_phases_run(&(cs_phases){PHASES, phase, run, &s}, wanted);
+        cs_phases_run(&(cs_phases){PHASES, phase, run, &s}, threads);
     }
     cs_arena_clear(&scratch);
-    int is_sorted = s.place && s.second;
     release_large(query);
-    return is_sorted ? CS_OK : cs_no_memory(error, "sorting %lld pairs", (long long)count);
+    return has_room ? CS_OK : cs_no_memory(error, "sorting %lld pairs", (long long)count);
 }

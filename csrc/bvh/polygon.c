@@ -59,9 +59,9 @@ CS_INLINE void try_edges(int corners, const cs_polygon *polygon, cs_nearest *nea
         share = is_nearer ? part : share;
         least = is_nearer ? distance : least;
     }
-    if (best < 0) return;
-    nearest->square = least;
-    put_on_edge(polygon, best, share, nearest);
+    if (best >= 0) nearest->square = least;
+    if (best >= 0) put_on_edge(polygon, best, share, nearest);
+    else if (!(nearest->square < INFINITY)) put_on_edge(polygon, 0, 0, nearest);
 }
 
 /* Numbers s, t of the point at[0] + s e + t f below the origin, and whether it lies inside. */

@@ -55,6 +55,19 @@ CS_INLINE double subtract_both(const double *const *x0, const double *const *x1,
     return largest(corners, &motion->start, &motion->end);
 }
 
+/* Tiny differences are exact, as their units are those of the positions: they are scaled themselves. */
+CS_RARE void scale_up(double margin, cs_motion *motion)
+{
+    frexp(motion->size, &motion->exponent);
+    cs_polygon *polygon[] = {&motion->start, &motion->end};
+    for (int n = 0; n < 2; n++)
+        for (int k = 0; k < motion->start.corners; k++)
+            for (int c = 0; c < 3; c++)
+                polygon[n]->at[k][c] = ldexp(polygon[n]->at[k][c], -motion->exponent);
+    motion->size = ldexp(motion->size, -motion->exponent);
+    motion->margin = ldexp(margin, -motion->exponent);
+}
+
 /* Takes differences in units of 2^exponent; the exponents of x may be such that a difference overflows. */
 CS_RARE void load_scaled(const double *const *x0, const double *const *x1, int corners,
                          double margin, cs_motion *motion)
@@ -84,8 +97,8 @@ CS_INLINE void load(const double *const *x0, const double *const *x1, int corner
     motion->exponent = 0;
     motion->margin = margin;
     motion->size = subtract_both(x0, x1, corners, motion);
-    int is_ordinary = motion->size >= LEAST_SIZE && motion->size <= MOST_SIZE;
-    if (!is_ordinary && motion->size > 0) load_scaled(x0, x1, corners, margin, motion);
+    if (!(motion->size <= MOST_SIZE)) load_scaled(x0, x1, corners, margin, motion);
+    else if (motion->size < LEAST_SIZE && motion->size > 0) scale_up(margin, motion);
 }
 
 void cs_motion_load(const cs_stencils *stencils, int64_t i, double margin, cs_motion *motion)

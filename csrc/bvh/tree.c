@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- directions and kernels -------------------------------------------------------------------------------- */
@@ -77,15 +78,27 @@ static cs_status check_faces(const cs_tree *tree, const int64_t *face, cs_error 
     return CS_OK;
 }
 
-/* Adds an end to the list of edges from `low`, which is ascending; each end once. */
-static void add_end(int32_t *end, int64_t *count, int32_t high)
+static int compare_ends(const void *a, const void *b)
 {
-    int64_t at = *count;
-    while (at > 0 && end[at - 1] > high) at--;
-    if (at > 0 && end[at - 1] == high) return;
-    memmove(end + at + 1, end + at, sizeof *end * (size_t)(*count - at));
-    end[at] = high;
-    ++*count;
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Sorts the ends of the edges from one vertex, and keeps each once. Returns how many are left. */
+static int64_t sort_ends(int32_t *end, int64_t count)
+{
+    enum { FEW = 32 };
+    if (count > FEW) qsort(end, (size_t)count, sizeof *end, compare_ends);
+    for (int64_t i = 1; i < count && count <= FEW; i++) {
+        int32_t own = end[i];
+        int64_t at = i;
+        for (; at > 0 && end[at - 1] > own; at--) end[at] = end[at - 1];
+        end[at] = own;
+    }
+    int64_t kept = count > 0;
+    for (int64_t i = 1; i < count; i++)
+        if (end[i] != end[kept - 1]) end[kept++] = end[i];
+    return kept;
 }
 
 /* The edges, ends ascending, sorted. */
@@ -105,12 +118,15 @@ static cs_status find_edges(cs_tree *tree, cs_error *error)
             for (int c = 0; c < 3; c++) {
                 int32_t a = tree->face[3 * t + c], b = tree->face[3 * t + (c + 1) % 3];
                 int32_t low = a < b ? a : b, high = a < b ? b : a;
-                if (pass) add_end(end + start[low], &count[low], high);
+                if (pass) end[start[low] + count[low]++] = high;
                 else start[low + 1]++;
             }
         for (int64_t i = 0; !pass && i < tree->vertices; i++) start[i + 1] += start[i];
     }
-    for (int64_t i = 0; i < tree->vertices; i++) tree->edges += count[i];
+    for (int64_t i = 0; i < tree->vertices; i++) {
+        count[i] = sort_ends(end + start[i], count[i]);
+        tree->edges += count[i];
+    }
     int32_t *edge = cs_arena_take_unset(&tree->arena, 2 * tree->edges, sizeof *edge);
     status = cs_arena_status(&tree->arena, error, "%lld edges", (long long)tree->edges);
     if (status) goto out;

@@ -2,6 +2,7 @@
 #include "bvh/tree_kernels.h"
 #include "core/compiler.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -18,7 +18,11 @@ static inline void cs_mutex_unlock(cs_mutex *mutex) { pthread_mutex_unlock(mutex
 
 static inline void cs_condition_init(cs_condition *condition)
 {
-    *condition = (cs_condition)PTHREAD_COND_INITIALIZER;
+    pthread_condattr_t kind;
+    pthread_condattr_init(&kind);
+    pthread_condattr_setclock(&kind, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &kind);
+    pthread_condattr_destroy(&kind);
 }
 static inline void cs_condition_destroy(cs_condition *condition)
 {
@@ -41,7 +45,7 @@ static inline void cs_condition_wait_briefly(cs_condition *condition, cs_mutex *
 {
     enum { MOST = 5000000, SECOND = 1000000000 }; /* nanoseconds */
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += MOST;
     if (until.tv_nsec >= SECOND) {
         until.tv_sec++;

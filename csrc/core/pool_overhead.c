@@ -37,8 +37,7 @@ static void fork_and_await_each(cs_pool *pool, int64_t count)
 static void fork_all_and_await_all(cs_pool *pool, int64_t count)
 {
     cs_task task = {{0}, 0};
-    for (int64_t i = 0; i < count && !cs_pool_is_cancelled(pool); i++)
-        cs_pool_fork(pool, 0, &task);
+    for (int64_t i = 0; i < count && !cs_pool_is_cancelled(pool); i++) cs_pool_fork(pool, 0, &task);
     while (cs_pool_await(pool, 0, &task)) continue;
 }
 

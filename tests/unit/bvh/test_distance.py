@@ -168,3 +168,20 @@ def test_wrong_input():
         cs.bvh.distance("edge_edge", good[0], [[0, 1, 2, 4]])
     with pytest.raises(ValueError, match="there are no vertices"):
         cs.bvh.distance("edge_edge", np.zeros((0, 3)), [[0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("size", [1e-310, 3e-320, 5e-324, 1e-200])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_differences_below_the_normal_numbers_are_exact(size, offset):
+    """Also far from the origin along another axis, where positions cannot be scaled with them."""
+    x = size * np.array([[[0.0, 0, 0], [0, 3, 0], [0, 3, 4], [0, 5, 4]]])
+    x[..., 0] = offset
+    found = cs.bvh.distance("vertex_face", x)
+    assert found.distance == pytest.approx(3 * size, rel=1e-12, abs=0)
+    assert np.allclose(found.weights, [[1, -1, 0, 0]])
+    assert np.array_equal(found.separation, [[0, -3 * size, 0]])
+    after = x.copy()
+    after[0, 0, 1] = 6 * size
+    hit = cs.bvh.ccd("vertex_face", x, after)
+    assert hit.hit[0]
+    assert 0 <= hit.time[0] <= 0.5

@@ -30,13 +30,14 @@ def test_directions(k):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [1e-7, 1.0, 1e7])
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
-def test_boxes_hold_the_motion_exactly(size, offset, dtype):
+@pytest.mark.parametrize("k", DOPS)
+def test_boxes_hold_the_motion_exactly(k, size, offset, dtype):
     """In rational numbers; and they are as tight as the rounding allows."""
     rng = np.random.default_rng(0)
     x0 = size * (offset + rng.standard_normal((12, 3)))
     x1 = x0 + 0.1 * size * rng.standard_normal((12, 3))
     margin = 0.013 * size
-    tree = cs.bvh.Tree(x0, np.arange(12).reshape(-1, 3), 26, dtype=dtype)
+    tree = cs.bvh.Tree(x0, np.arange(12).reshape(-1, 3), k, dtype=dtype)
     tree.refit(x0, x1, margin)
     lower, upper = tree.boxes("vertices")
     unit = Fraction(float(np.finfo(dtype).eps))
@@ -58,6 +59,45 @@ def test_boxes_hold_the_motion_exactly(size, offset, dtype):
             slack = Fraction(margin) * Fraction(length2**0.5) + 8 * unit * scale
             assert min(ends) - low <= slack
             assert high - max(ends) <= slack
+
+
+@pytest.mark.parametrize("k", DOPS)
+def test_floats_are_rounded_outwards(k):
+    """Of many vertices without motion, whose ends in double have errors of a few units only."""
+    x = np.random.default_rng(3).standard_normal((3000, 3))
+    faces = np.arange(3000).reshape(-1, 3)
+    single, double = (cs.bvh.Tree(x, faces, k, dtype=dtype) for dtype in DTYPES)
+    for (low, high), (least, most) in [(single.boxes("vertices"), double.boxes("vertices"))]:
+        assert (low <= least).all()
+        assert (high >= most).all()
+        # Two units of a float apart, at most.
+        assert (least - low <= 2.1 * np.spacing(np.abs(low))).all()
+        assert (high - most <= 2.1 * np.spacing(np.abs(high))).all()
+
+
+@pytest.mark.parametrize(
+    ("offset", "size"), [(1e7, 1.0), (0.0, 1e-45), (0.0, 1e39), (-1e300, 1e298)]
+)
+def test_queries_cost_the_same_far_from_the_origin_and_at_any_size(offset, size):
+    vertices, faces = sheet(40, 41)
+    order = np.random.default_rng(0).permutation(len(vertices))
+    place = np.argsort(order)
+
+    def tests(x):
+        tree = cs.bvh.Tree(x[order], place[faces])
+        tree.pairs(kind="edge_edge")
+        return tree.info["tests"]
+
+    assert tests(offset + size * vertices) < 3 * tests(vertices)
+
+
+def test_edges_at_a_hub_are_each_found_once():
+    """More faces at a vertex than are sorted by insertion, in any order."""
+    rim = np.random.default_rng(0).permutation(np.arange(1, 300))
+    faces = np.stack([np.zeros(299, int), rim, np.roll(rim, 1)], axis=1)
+    x = np.random.default_rng(1).standard_normal((300, 3))
+    sides = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    assert np.array_equal(cs.bvh.Tree(x, faces).edges, np.unique(sides, axis=0))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
