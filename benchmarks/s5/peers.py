@@ -2,8 +2,9 @@
 
 s5_bandwidth.csv  bytes of a product over its time, what loops read and write in as many bytes, and
                   SciPy's product of the same blocks (bsr, both triangles, one thread)
-s5_peers.csv      solves to a true residual of 1e-6: each preconditioner of the library, and, if
-                  pyamg is installed, its smoothed aggregation with the six rigid modes
+s5_peers.csv      solves to a true residual of 1e-6: each preconditioner of the library; if they are
+                  installed, pyamg's smoothed aggregation with the six rigid modes, and PETSc's
+                  preconditioners on as many ranks as there are cores
 
 All times are means of three runs in turns; those of the loops are the least ones.
 
@@ -29,6 +30,7 @@ from protocol import (
     interleaved,
     meshes,
     operators,
+    petsc,
     system_of,
     true_residual,
 )
@@ -166,8 +168,34 @@ def by_pyamg(system):
     return task
 
 
+def rows_of_petsc(run, system, noise):
+    """A row for each of PETSc's preconditioners: means of runs, each with all of them."""
+    ranks = run.cores
+    runs = [
+        petsc.solves(system.matrix, system.right, system.positions, RTOL, ranks)
+        for _ in range(run.runs)
+    ]
+    others = petsc.solves(system.matrix, noise, system.positions, RTOL, ranks)["solves"]
+    for n, first in enumerate(runs[0]["solves"]):
+        set_up, solve = (
+            float(np.mean([told["solves"][n][key] for told in runs]))
+            for key in ("set_up_s", "solve_s")
+        )
+        yield {
+            **first,
+            "name": f"PETSc, {first['name']}",
+            "dtype": "float64",
+            "threads": ranks,
+            "set_up_s": set_up,
+            "solve_s": solve,
+            "both_s": set_up + solve,
+            "product_s": float(np.mean([told["product_s"] for told in runs])),
+            "iterations_random": others[n]["iterations"],
+        }
+
+
 def rows_of_peers(run, system):
-    """A row for each preconditioner, ours and pyamg's."""
+    """A row for each preconditioner: ours, pyamg's, PETSc's."""
     A = cs.sparse.SymmetricBlocks(system.matrix, PARTS_OF_THREADS)
     noise = np.random.default_rng(SEED).standard_normal(A.shape[0])
     tasks, others = (
@@ -182,6 +210,11 @@ def rows_of_peers(run, system):
     for key, row in in_turns(tasks, run).items():
         count = others[key]()["iterations"]
         yield {**row, "both_s": row["set_up_s"] + row["solve_s"], "iterations_random": count}
+    missing = petsc.why_not()
+    if missing:
+        print(f"PETSc is not measured: {missing}")
+    else:
+        yield from rows_of_petsc(run, system, noise)
 
 
 def main(run):

@@ -18,7 +18,7 @@ import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
-from common import ROOT, interleaved, meshes, pages  # noqa: F401 (for others)
+from common import ROOT, interleaved, meshes, pages, petsc  # noqa: F401 (for others)
 
 # What S5 leaves open, our choice: the sheet of all benchmarks of cloth, in one step.
 STEP = published.SECONDS

@@ -232,7 +232,7 @@ def peers(rows):
         (
             row
             for row in rows
-            if not row["name"].startswith("pyamg") and row["status"] == "converged"
+            if not row["name"].startswith(("pyamg", "PETSc")) and row["status"] == "converged"
         ),
         key=lambda row: number(row, "both_s"),
     )
@@ -245,6 +245,18 @@ def peers(rows):
             {time(number(theirs, "both_s"))}, on one thread and in double precision. The fastest of
             ours, {ours["name"]}, takes {time(number(ours, "both_s"))}."""
     by_name = {row["name"]: row for row in rows}
+    gamg = by_name.get("PETSc, gamg")
+    beside = "PETSc was not installed: it is not measured."
+    if gamg is not None:
+        cores = int(gamg["threads"])
+        sor, diagonal = (by_name[f"PETSc, {name}"] for name in ("sor", "block Jacobi"))
+        ranks = f"{cores} rank{'s' if cores > 1 else ''}"
+        beside = f"""PETSc runs on {ranks} in double precision, and stops by the true residual, too.
+            GAMG with the rigid modes needs {counted(gamg)} iterations
+            and {time(number(gamg, "both_s"))} with its set-up, SSOR within the ranks
+            {counted(sor)} and {time(number(sor, "both_s"))}, block Jacobi {counted(diagonal)} and
+            {time(number(diagonal, "both_s"))}. A product of its blocks takes
+            {time(number(gamg, "product_s"))}; ours are in the tables above."""
     jacobi, ssor, none = (by_name[name] for name in ("jacobi", "block_ssor", "none"))
     noise = {row["name"]: counted(row, "iterations_random") for row in (jacobi, ssor, none)}
     fewer = int(ssor["iterations"]) < int(jacobi["iterations"])
@@ -260,6 +272,8 @@ def peers(rows):
         {noise["jacobi"]} and {noise["block_ssor"]} iterations.
 
         {told}
+
+        {beside}
     """
 
 

@@ -157,13 +157,37 @@ def test_rigid_modes_have_no_membrane_forces(scripts):
 def test_peers_that_are_not_installed_are_told(scripts, quick, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pyamg", None)
     monkeypatch.setitem(sys.modules, "pymetis", None)
+    monkeypatch.setattr(scripts("peers").petsc, "why_not", lambda: "there is no mpiexec")
     system = scripts("protocol").system_of(quick)
     rows = list(scripts("peers").rows_of_peers(quick, system))
-    assert "pyamg is not installed" in capsys.readouterr().out
-    assert any(
-        "pyamg was not installed" in text for text in scripts("remarks").remarks("s5_peers", rows)
-    )
+    told = capsys.readouterr().out
+    assert "pyamg is not installed" in told
+    assert "PETSc is not measured: there is no mpiexec" in told
+    sentences = " ".join(scripts("remarks").remarks("s5_peers", rows))
+    assert "pyamg was not installed" in sentences
+    assert "PETSc was not installed" in sentences
     assert {partition for _, partition in scripts("numerics").kinds()} == {"slices"}
+
+
+def test_petsc_stands_beside_ours_where_it_is_measured(scripts, tables, quick, monkeypatch):
+    """Rows are means of runs; here the runs are given."""
+    peers = scripts("peers")
+    answers = iter([1.0, 3.0, 9.0])
+
+    def solves(*_):
+        seconds = next(answers)
+        row = {"status": "converged", "iterations": 7, "set_up_s": seconds, "solve_s": 2 * seconds}
+        names = ("gamg", "sor", "block Jacobi")
+        return {"product_s": seconds, "solves": [{"name": n, **row, "residual": 0} for n in names]}
+
+    monkeypatch.setattr(peers.petsc, "solves", solves)
+    system = scripts("protocol").system_of(quick)
+    rows = list(peers.rows_of_petsc(quick._replace(runs=2), system, system.right))
+    assert [row["name"] for row in rows] == ["PETSc, gamg", "PETSc, sor", "PETSc, block Jacobi"]
+    assert (rows[0]["set_up_s"], rows[0]["solve_s"], rows[0]["both_s"]) == (2, 4, 6)
+    ours = [row for row in tables["s5_peers"] if not row["name"].startswith("PETSc")]
+    told = " ".join(scripts("remarks").remarks("s5_peers", ours + rows))
+    assert "GAMG with the rigid modes needs 7 iterations and 6 s" in told
 
 
 def test_sentences_follow_the_rows(scripts, tables):
