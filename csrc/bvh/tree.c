@@ -7,6 +7,7 @@
 #include "core/parallel.h"
 #include "core/phases.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -326,6 +327,9 @@ cs_status cs_tree_refit(cs_tree *tree, const double *x0, const double *x1, doubl
         return cs_fail(error, CS_INVALID,
                        "margin is %s: a finite number that is not negative is needed",
                        cs_number(margin).text);
+
+    /* Products with a number below the normal ones have no bound of their rounding. */
+    if (margin > 0 && margin < DBL_MIN) margin = DBL_MIN;
     const cs_tree_motion motion = {x0, x1 ? x1 : x0, margin};
     cs_status status = fill(tree, &motion, built(tree), threads, error);
     if (status) return status;

@@ -75,6 +75,20 @@ def test_floats_are_rounded_outwards(k):
         assert (high - most <= 2.1 * np.spacing(np.abs(high))).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_margins_below_the_normal_numbers_are_held(dtype):
+    """A product of such a margin with the length of a direction is not rounded to less."""
+    x = np.zeros((3, 3))
+    tree = cs.bvh.Tree(x, [[0, 1, 2]], 26, dtype=dtype)
+    for margin in (5e-324, 1e-323, 1e-310):
+        tree.refit(x, margin=margin)
+        lower, upper = tree.boxes("vertices")
+        lengths2 = [sum(n * n for n in d) for d in tree.directions.tolist()]
+        for ends in (-lower[0], upper[0]):
+            for end, length2 in zip(ends, lengths2, strict=True):
+                assert Fraction(float(end)) ** 2 >= Fraction(margin) ** 2 * Fraction(length2)
+
+
 @pytest.mark.parametrize(
     ("offset", "size"), [(1e7, 1.0), (0.0, 1e-45), (0.0, 1e39), (-1e300, 1e298)]
 )
