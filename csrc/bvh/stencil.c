@@ -84,7 +84,8 @@ CS_RARE void load_scaled(const double *const *x0, const double *const *x1, int c
         exponent += more;
         scale(x0, exponent, to[0]);
         scale(x1, exponent, to[1]);
-        motion->size = subtract_both(y0, y1, corners, motion);
+        motion->size = corners == 3 ? subtract_both(y0, y1, 3, motion)
+                                    : subtract_both(y0, y1, CS_MOST_CORNERS, motion);
         more = 0;
     } while (motion->size > MOST_SIZE);
     motion->exponent = exponent;
