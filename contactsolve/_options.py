@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,18 @@ def count(name: str, value: Any, least: int = 0, most: float = 2e9) -> int:
         wanted = f"at least {least}" if whole < least else f"at most {limit}"
         raise ValueError(f"{name} is {whole}: it must be {wanted}")
     return whole
+
+
+def most_threads(threads: int | None) -> int:
+    """Return a number of threads for the C library, where 0 stands for None."""
+    return 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+
+
+def one_of(name: str, value: Any, words: Sequence[str]) -> str:
+    """Return a value that is one of the words."""
+    if value not in words:
+        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(words)}")
+    return value
 
 
 def flag(name: str, value: Any) -> bool:

@@ -7,21 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._arrays import finite_array, index_array, shortest
-from .._options import number
-from .._suggestions import hint
+from .._options import number, word
+from .._suggestions import listed
 
-_KINDS = ("vertex_face", "edge_edge")
+_KINDS = {"vertex_face": 0, "edge_edge": 1}
 _VERTICES = 4
 
 
 def kind_number(kind: Any) -> int:
     """Return the C library's number of a kind."""
-    if not isinstance(kind, str):
-        raise TypeError(f"kind is {kind!r}: a name is needed")
-    if kind not in _KINDS:
-        known = ", ".join(_KINDS)
-        raise ValueError(f"unknown kind {kind!r}: expected one of {known}{hint(kind, _KINDS)}")
-    return _KINDS.index(kind)
+    return listed("kind", _KINDS, word("kind", kind))
 
 
 def positions(name: str, x: Any, indexed: bool) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from .._options import count
+from .._options import most_threads
 from ._stencils import indices_into, kind_number, like, margin_of, positions
 
 __all__ = ["Impacts", "ccd", "free_step"]
@@ -125,7 +125,7 @@ def free_step(
 
 def _arguments(kind: Any, x0: Any, x1: Any, margin: Any, indices: Any, threads: Any) -> tuple:
     """Return the arguments as the C library takes them."""
-    number, most = kind_number(kind), 0 if threads is None else count("threads", threads, least=1)
+    number, most = kind_number(kind), most_threads(threads)
     x0 = positions("x0", x0, indices is not None)
     x1 = like("x1", x1, x0, indices is not None)
     if indices is not None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from .._options import count
+from .._options import most_threads
 from ._stencils import indices_into, kind_number, positions
 
 __all__ = ["Distances", "distance"]
@@ -70,7 +70,7 @@ def distance(kind: str, x: Any, indices: Any = None, *, threads: int | None = No
         Of an unknown kind, a wrong shape, NaN or infinity, an index out of range. The message has
         index and value.
     """
-    number, most = kind_number(kind), 0 if threads is None else count("threads", threads, least=1)
+    number, most = kind_number(kind), most_threads(threads)
     x = positions("x", x, indices is not None)
     if indices is not None:
         indices = indices_into(len(x), indices)

@@ -8,14 +8,13 @@ import numpy as np
 
 from .. import _core
 from .._arrays import finite_array, index_array, read_only
-from .._options import count, flag, number, word
+from .._options import count, flag, most_threads, number, one_of, word
 
 __all__ = ["Tree", "rules"]
 
 _PAIRS = ("faces", "vertex_face", "edge_edge")
 _PRIMITIVES = ("vertices", "edges", "faces")
 _DTYPES = ("float64", "float32")
-_MOST = 2**31 - 1
 
 
 def rules() -> dict[str, str]:
@@ -156,7 +155,7 @@ class Tree:
         """
         before = self._positions("x0", x0)
         after = None if x1 is None else self._positions("x1", x1)
-        self._core.refit(before, after, number("margin", margin), _threads(threads))
+        self._core.refit(before, after, number("margin", margin), most_threads(threads))
 
     def rebuild(self, threads: int | None = None) -> None:
         """Build the trees that are there anew, for the present boxes.
@@ -166,7 +165,7 @@ class Tree:
         threads
             As for `refit`.
         """
-        self._core.rebuild(_threads(threads))
+        self._core.rebuild(most_threads(threads))
 
     def boxes(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the k-DOPs of all primitives of a kind, as `pairs` compares them.
@@ -237,8 +236,7 @@ class Tree:
         """
         if other is not None and not isinstance(other, Tree):
             raise TypeError(f"other is {type(other).__name__}: a Tree is needed")
-        if word("rule", rule) not in rules():
-            raise ValueError(f"rule: {rule!r} is unknown; known: {', '.join(rules())}")
+        one_of("rule", word("rule", rule), tuple(rules()))
         self._tasks = None
         found = self._core.pairs(
             None if other is None else other._core,
@@ -246,7 +244,7 @@ class Tree:
             -1 if max_pairs is None else count("max_pairs", max_pairs, most=2**62),
             rule,
             count("seed", seed, most=2**62),
-            _threads(threads),
+            most_threads(threads),
             flag("record", record),
         )
         if record:
@@ -278,14 +276,7 @@ def _dtype_of(value: Any) -> np.dtype:
 
 
 def _index_of(name: str, value: Any, known: tuple[str, ...]) -> int:
-    if word(name, value) not in known:
-        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(known)}")
-    return known.index(value)
-
-
-def _threads(threads: int | None) -> int:
-    """Return a number of threads for the C library, where 0 stands for None."""
-    return 0 if threads is None else count("threads", threads, least=1, most=_MOST)
+    return known.index(one_of(name, word(name, value), known))
 
 
 def _sorted_tasks(tasks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from .._arrays import finite_array, read_only
 from .._optional import optional
-from .._options import count
+from .._options import count, most_threads, one_of
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
 from ._attachment import Attachment
@@ -207,9 +207,9 @@ class Cloth:
         self._attachment = Attachment(attach)
 
         # Options.
-        _known("bending_model", bending_model, _MODELS)
-        _known("dtype", dtype, _DTYPES)
-        _known("M", M, ("auto", *sorted(_core.preconditioners())))
+        one_of("bending_model", bending_model, _MODELS)
+        one_of("dtype", dtype, _DTYPES)
+        one_of("M", M, ("auto", *sorted(_core.preconditioners())))
         material = {
             "density": density,
             "young": young,
@@ -223,7 +223,7 @@ class Cloth:
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
         self.newton = newton
         self._dtype = dtype
-        self._threads = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+        self._threads = most_threads(threads)
         most = count("max_iterations", max_iterations, least=1, most=_MAX_ITERATIONS)
         self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
         labels = labels_of(partition, self._parts, *_graph(self._faces, len(x), partition))
@@ -534,12 +534,6 @@ class Cloth:
             np.arange(self._parts), np.diff(self._told["first"])
         )
         return labels
-
-
-def _known(name: str, value: Any, words: tuple[str, ...]) -> None:
-    """Refuse what is none of the words."""
-    if value not in words:
-        raise ValueError(f"{name}: {value!r} is unknown; known: {', '.join(words)}")
 
 
 def _numbers(**given: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import as_array, refuse_other_than_real
-from .._options import count
+from .._options import most_threads
 
 _BLOCK = 3
 
@@ -71,11 +71,6 @@ class BlockOperator:
     def T(self) -> Any:
         """The operator itself: it is symmetric."""
         return self
-
-
-def most_threads(threads: int | None) -> int:
-    """Return a number of threads for the C library, where 0 stands for None."""
-    return 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
 
 
 def precision(dtype: Any) -> np.dtype:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from .._arrays import finite_array
-from .._options import count
+from .._options import count, most_threads, one_of
 from .preconditioner import Preconditioner, preconditioners
 from .symmetric_blocks import SymmetricBlocks
 
@@ -139,9 +139,7 @@ def cg(
     (array([0.5 , 0.5 , 0.5 , 0.25, 0.25, 0.25]), 0)
     """
     # Arguments.
-    dtype = _precision(dtype)
-    if dtype not in _DTYPES:
-        raise ValueError(f"dtype: {dtype!r} is unknown; known: {', '.join(_DTYPES)}")
+    dtype = one_of("dtype", _precision(dtype), _DTYPES)
     if not isinstance(A, SymmetricBlocks):
         A = M.A if isinstance(M, Preconditioner) else SymmetricBlocks(A)
     shape, right = _vector("b", b, A)
@@ -152,7 +150,7 @@ def cg(
         most = count("maxiter", maxiter, least=0, most=_LIMIT)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is {type(callback).__name__}: a function is needed")
-    workers = 0 if threads is None else count("threads", threads, least=1, most=2**31 - 1)
+    workers = most_threads(threads)
 
     # The preconditioner, and the iteration.
     begin = time.perf_counter()

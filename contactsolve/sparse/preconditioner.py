@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import _core
 from .._arrays import finite_array, read_only
-from .._options import number, word
-from ._operator import BlockOperator, most_threads, precision
+from .._options import most_threads, number, word
+from ._operator import BlockOperator, precision
 from .symmetric_blocks import SymmetricBlocks
 
 __all__ = ["Preconditioner", "preconditioners"]

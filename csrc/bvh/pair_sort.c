@@ -1,14 +1,14 @@
 /* Pairs that threads have found in any order, sorted: by a counting sort of the first index, then row by row. Pairs are
  * different, so that the result does not depend on the order in which they were found. */
 #include "bvh/traverse.h"
+#include "core/ascending.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/phases.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { COUNT, SUM, PLACE, ROWS, PHASES, LONG_ROW = 32, MOST_PIECES = 8 };
+enum { COUNT, SUM, PLACE, ROWS, PHASES, MOST_PIECES = 8 };
 
 /* Pairs for which memory is kept until the next query. */
 enum { KEPT_PAIRS = 1 << 23 };
@@ -19,7 +19,7 @@ typedef struct sorting {
     int64_t count, pieces, rows_pieces, keys;
     int64_t *
         place; /* (pieces, keys + 1): counts, then where the next pair of a piece with this first index goes */
-    uint32_t *second;
+    int32_t *second;
     int64_t *pairs; /* (count, 2): out */
 } sorting;
 
@@ -62,27 +62,8 @@ static void place_seconds(const sorting *s, int64_t n)
     int64_t *place = s->place + n * (s->keys + 1), length;
     for (int64_t at = piece_begin(s, n), end = piece_begin(s, n + 1); at < end; at += length) {
         const cs_found *found = found_at(s, at, end, &length);
-        for (int64_t i = 0; i < length; i++) s->second[place[found[i].first]++] = found[i].second;
-    }
-}
-
-static int compare(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static void sort_row(uint32_t *second, int64_t count)
-{
-    if (count > LONG_ROW) {
-        qsort(second, (size_t)count, sizeof *second, compare);
-        return;
-    }
-    for (int64_t i = 1; i < count; i++) {
-        uint32_t own = second[i];
-        int64_t at = i;
-        for (; at > 0 && second[at - 1] > own; at--) second[at] = second[at - 1];
-        second[at] = own;
+        for (int64_t i = 0; i < length; i++)
+            s->second[place[found[i].first]++] = (int32_t)found[i].second;
     }
 }
 
@@ -93,7 +74,7 @@ static void write_rows(const sorting *s, int64_t n)
     int64_t first = s->keys * n / s->rows_pieces, last = s->keys * (n + 1) / s->rows_pieces;
     for (int64_t key = first; key < last; key++) {
         int64_t begin = key ? end[key - 1] : 0;
-        sort_row(s->second + begin, end[key] - begin);
+        cs_sort_32(s->second + begin, end[key] - begin);
         for (int64_t i = begin; i < end[key]; i++) {
             s->pairs[2 * i] = key;
             s->pairs[2 * i + 1] = s->second[i];

@@ -1,6 +1,7 @@
 #include "bvh/tree.h"
 
 #include "bvh/tree_kernels.h"
+#include "core/ascending.h"
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/loop.h"
@@ -10,7 +11,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- directions and kernels -------------------------------------------------------------------------------- */
@@ -79,29 +79,6 @@ static cs_status check_faces(const cs_tree *tree, const int64_t *face, cs_error 
     return CS_OK;
 }
 
-static int compare_ends(const void *a, const void *b)
-{
-    const int32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Sorts the ends of the edges from one vertex, and keeps each once. Returns how many are left. */
-static int64_t sort_ends(int32_t *end, int64_t count)
-{
-    enum { FEW = 32 };
-    if (count > FEW) qsort(end, (size_t)count, sizeof *end, compare_ends);
-    for (int64_t i = 1; i < count && count <= FEW; i++) {
-        int32_t own = end[i];
-        int64_t at = i;
-        for (; at > 0 && end[at - 1] > own; at--) end[at] = end[at - 1];
-        end[at] = own;
-    }
-    int64_t kept = count > 0;
-    for (int64_t i = 1; i < count; i++)
-        if (end[i] != end[kept - 1]) end[kept++] = end[i];
-    return kept;
-}
-
 /* The edges, ends ascending, sorted. */
 static cs_status find_edges(cs_tree *tree, cs_error *error)
 {
@@ -125,7 +102,7 @@ static cs_status find_edges(cs_tree *tree, cs_error *error)
         for (int64_t i = 0; !pass && i < tree->vertices; i++) start[i + 1] += start[i];
     }
     for (int64_t i = 0; i < tree->vertices; i++) {
-        count[i] = sort_ends(end + start[i], count[i]);
+        count[i] = cs_sort_distinct_32(end + start[i], count[i]);
         tree->edges += count[i];
     }
     int32_t *edge = cs_arena_take_unset(&tree->arena, 2 * tree->edges, sizeof *edge);

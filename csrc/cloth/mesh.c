@@ -1,5 +1,6 @@
 #include "cloth/mesh.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 
 #include <stdlib.h>
@@ -133,12 +134,6 @@ out:
 
 /* ---- the graph ------------------------------------------------------------------------------------ */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Counts (`column` is NULL) or adds all pairs of the `count` vertices of an element. */
 static void add_pairs(const int64_t *vertex, int count, int64_t *end, int64_t *column)
 {
@@ -161,10 +156,10 @@ static void sort_rows(int64_t vertices, const int64_t *begin, int64_t *start, in
 {
     int64_t kept = 0;
     for (int64_t i = 0; i < vertices; i++) {
-        int64_t *row = column + begin[i], count = begin[i + 1] - begin[i], first = kept;
-        qsort(row, (size_t)count, sizeof *row, compare_numbers);
-        for (int64_t e = 0; e < count; e++)
-            if (kept == first || column[kept - 1] != row[e]) column[kept++] = row[e];
+        int64_t *row = column + begin[i];
+        int64_t count = cs_sort_distinct_64(row, begin[i + 1] - begin[i]);
+        memmove(column + kept, row, sizeof *row * (size_t)count);
+        kept += count;
         start[i + 1] = kept;
     }
 }

@@ -1,5 +1,6 @@
 #include "order/graph.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "order/conflicts.h"
@@ -58,7 +59,7 @@ static void append_neighbors(search *s, int64_t vertex)
         s->found_in[other] = s->number;
         found[count++] = cs_graph_degree(graph, other) * graph->vertices + other;
     }
-    cs_sort_ascending(found, count);
+    cs_sort_64(found, count);
     for (int64_t i = 0; i < count; i++) found[i] %= graph->vertices;
     levels->count += count;
 }

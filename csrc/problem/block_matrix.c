@@ -1,11 +1,11 @@
 /* The storage of A in block rows, and the conversion of a given A from compressed rows into blocks. */
 #include "problem/block_matrix.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 #include "problem/problem.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks)
@@ -24,26 +24,6 @@ int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix)
     matrix->column = cs_arena_take_unset(arena, blocks, sizeof(int64_t));
     matrix->value = cs_arena_take_unset(arena, values, sizeof(double));
     return cs_arena_failed(arena);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-void cs_sort_ascending(int64_t *values, int64_t count)
-{
-    /* Rows of A are mostly short, and for those insertion is faster than qsort. */
-    if (count > 32) {
-        qsort(values, (size_t)count, sizeof(int64_t), ascending);
-        return;
-    }
-    for (int64_t i = 1; i < count; i++) {
-        int64_t value = values[i], j = i;
-        for (; j > 0 && values[j - 1] > value; j--) values[j] = values[j - 1];
-        values[j] = value;
-    }
 }
 
 /* ---- a given A ------------------------------------------------------------------------------- */
@@ -105,7 +85,7 @@ static int64_t find_columns(conversion *c, int64_t k, int64_t mark)
         c->seen[block] = mark;
         c->found[count++] = block;
     }
-    cs_sort_ascending(c->found, count);
+    cs_sort_64(c->found, count);
     return count;
 }
 

@@ -25,9 +25,6 @@ cs_block_matrix *cs_block_matrix_new(cs_arena *arena, int64_t blocks);
  * non-zero if memory runs out. */
 int cs_block_matrix_take(cs_arena *arena, cs_block_matrix *matrix);
 
-/* Sorts `count` values, ascending. */
-void cs_sort_ascending(int64_t *values, int64_t count);
-
 /* Assembles A = J M^-1 J^T + Sigma from bodies and Jacobians; immovable bodies couple no blocks.
  * S1 eq. 3.3. At most `threads` share the rows (0: as many as pay). Asks `control` (may be
  * NULL) at intervals whether to cancel. */

@@ -1,5 +1,6 @@
 #include "problem/subproblem.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ static cs_status find_bodies(extraction *c, cs_error *error)
     }
 
     /* Sort them and remove repetitions. */
-    cs_sort_ascending(c->body, found);
+    cs_sort_64(c->body, found);
     for (int64_t i = 0; i < found; i++)
         if (i == 0 || c->body[i] != c->body[i - 1]) c->body[c->bodies++] = c->body[i];
     return CS_OK;

@@ -1,5 +1,6 @@
 #include "sparse/block_system.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 #include "core/instructions.h"
 #include "core/loop.h"
@@ -170,28 +171,20 @@ static void fill_row(cs_block_system *s, const layout *l, int64_t i, entry *entr
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* outer_vertex <- the neighbours of each part in others, ascending; columns of A_ext <- their numbers there. */
 static void renumber_outer(cs_block_system *s, const int64_t *outer)
 {
     for (int64_t p = 0; p < s->parts; p++) {
         /* Each of them once. */
         int64_t begin = s->outer.start[s->first[p]], end = s->outer.start[s->first[p + 1]];
-        int64_t *own = s->outer_vertex + s->outer_first[p], count = 0;
+        int64_t *own = s->outer_vertex + s->outer_first[p];
         memcpy(own, outer + begin, sizeof *own * (size_t)(end - begin));
-        qsort(own, (size_t)(end - begin), sizeof *own, compare_numbers);
-        for (int64_t n = 0; n < end - begin; n++)
-            if (!count || own[count - 1] != own[n]) own[count++] = own[n];
+        int64_t count = cs_sort_distinct_64(own, end - begin);
         s->outer_first[p + 1] = s->outer_first[p] + count;
 
         for (int64_t e = begin; e < end; e++) {
             const int64_t *found =
-                bsearch(&outer[e], own, (size_t)count, sizeof *own, compare_numbers);
+                bsearch(&outer[e], own, (size_t)count, sizeof *own, cs_compare_64);
             s->outer.column[e] = (int32_t)(found - own);
         }
     }

@@ -1,5 +1,6 @@
 #include "system/pattern.h"
 
+#include "core/ascending.h"
 #include "problem/adjacency.h"
 
 /* Cost of ordering a node or an entry of the graph, in multiplications. */
@@ -61,7 +62,7 @@ static void simplify(int64_t nodes, int64_t *start, int64_t *column)
     int64_t from = 0, kept = 0;
     for (int64_t i = 0; i < nodes; i++) {
         int64_t to = start[i + 1];
-        cs_sort_ascending(column + from, to - from);
+        cs_sort_64(column + from, to - from);
         start[i] = kept;
         for (int64_t e = from; e < to; e++)
             if (column[e] != i && (e == from || column[e] != column[e - 1]))
@@ -140,7 +141,7 @@ static int64_t list_lower(const cs_pattern *p, int64_t i, int64_t *list)
         int64_t other = p->place[p->graph.column[e]];
         if (other < i) list[count++] = other;
     }
-    cs_sort_ascending(list, count);
+    cs_sort_64(list, count);
     list[count++] = i;
     return count;
 }

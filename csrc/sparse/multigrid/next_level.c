@@ -3,11 +3,10 @@
  * Each part of the next level computes the rows of its aggregates: from all rows of A whose product with P has one of them,
  * those of its halo, some of which other parts compute, too. Threads write to no place of another, and sums are in the order
  * of the rows. */
+#include "core/ascending.h"
 #include "core/error.h"
 #include "core/share.h"
 #include "sparse/multigrid/grid.h"
-
-#include <stdlib.h>
 
 /* A part of a coarse level has so many vertices, at least, if there are several. */
 enum { LEAST_PART = 1024 };
@@ -91,12 +90,6 @@ static cs_status find_supports(layout *l, cs_arena *scratch, cs_error *error)
     return CS_OK;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The aggregates coupled with aggregate a; NULL: counts. */
 static int64_t find_coupled(layout *l, int64_t a, int32_t *list)
 {
@@ -112,7 +105,7 @@ static int64_t find_coupled(layout *l, int64_t a, int32_t *list)
             count++;
         }
     }
-    if (list) qsort(list, (size_t)count, sizeof *list, compare_numbers);
+    if (list) cs_sort_32(list, count);
     return count;
 }
 
