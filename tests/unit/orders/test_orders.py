@@ -16,27 +16,33 @@ pytestmark = pytest.mark.threads
 
 orders = cs.orders
 
-MANY = {
-    "greedy": orders.colored(),
-    "balanced": orders.colored("balanced"),
-    "tentative": orders.colored("balanced", colors="tentative", multiple_of_parts=True),
-    "relaxed": orders.relaxed(4),
-    "relaxed first": orders.relaxed(4, first=True),
-    "relaxed ranges": orders.relaxed(5, unsafe="ranges"),
-    "all unsafe": orders.relaxed(10**6),
-    "relaxed groups": orders.relaxed(5, unsafe="groups"),
-    "ranges": orders.ranges(),
-    "slices": orders.partition(),
-    "checkerboard": orders.partition("natural", border="checkerboard"),
-    "own parts": orders.partition(np.arange(1729) % 5, border="sequential"),
-    "regions": orders.regions(7),
-    "own regions": orders.regions(np.arange(1729) % 5),
-    "cache": orders.cache(chunk=200),
-    "chunks": orders.cache(chunk=1500, bodies="breadth_first", domains=False),
-    "sets": orders.contact_sets("simultaneous"),
-    "coloured sets": orders.contact_sets(colored=True),
-    "coloured simultaneous sets": orders.contact_sets("simultaneous", colored=True),
-}
+
+def orders_for(bodies: int) -> dict:
+    """Orders of many kinds, for a problem of so many bodies."""
+    return {
+        "greedy": orders.colored(),
+        "balanced": orders.colored("balanced"),
+        "tentative": orders.colored("balanced", colors="tentative", multiple_of_parts=True),
+        "relaxed": orders.relaxed(4),
+        "relaxed first": orders.relaxed(4, first=True),
+        "relaxed ranges": orders.relaxed(5, unsafe="ranges"),
+        "all unsafe": orders.relaxed(10**6),
+        "relaxed groups": orders.relaxed(5, unsafe="groups"),
+        "ranges": orders.ranges(),
+        "slices": orders.partition(),
+        "checkerboard": orders.partition("natural", border="checkerboard"),
+        "own parts": orders.partition(np.arange(bodies) % 5, border="sequential"),
+        "regions": orders.regions(7),
+        "own regions": orders.regions(np.arange(bodies) % 5),
+        "cache": orders.cache(chunk=200),
+        "chunks": orders.cache(chunk=1500, bodies="breadth_first", domains=False),
+        "sets": orders.contact_sets("simultaneous"),
+        "coloured sets": orders.contact_sets(colored=True),
+        "coloured simultaneous sets": orders.contact_sets("simultaneous", colored=True),
+    }
+
+
+MANY = tuple(orders_for(1))
 
 
 def problem_of(arrays) -> cs.Problem:
@@ -199,8 +205,10 @@ def test_s1_naive_ranges_lose_quality():
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", MANY)
 def test_threads_do_not_change_a_bit(name, scheme):
-    problem = cs.scenarios.ball_grid(12, ground="body")
-    options = {"scheme": scheme, "order": MANY[name], "max_iterations": 4, "dtype": "float64"}
+    # A dense matrix of 12³ balls would have a gigabyte.
+    problem = cs.scenarios.ball_grid(6 if scheme == "dense" else 12, ground="body")
+    order = orders_for(problem.bodies_count)[name]
+    options = {"scheme": scheme, "order": order, "max_iterations": 4}
     for dtype in ("float64", "float32"):
         options["dtype"] = dtype
         one, *others = (
@@ -346,8 +354,7 @@ def stages_of(schedule):
 @pytest.mark.parametrize("name", MANY)
 def test_an_order_given_as_its_stages_does_the_same(name, scheme):
     problem = cs.scenarios.ball_grid(5, ground="body")
-    labelled = isinstance(MANY[name].labels, str)
-    order = MANY[name] if labelled else orders.partition(np.arange(126) % 5, border="sequential")
+    order = orders_for(problem.bodies_count)[name]
     schedule = orders.describe(problem, order, parts=3)
     given = stages_of(schedule)
     told = orders.describe(problem, given)
