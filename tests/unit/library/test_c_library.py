@@ -2,8 +2,10 @@
 
 A program ``tests/c/test_*.c`` is a test: it passes by returning 0.  Everything is compiled here
 from the sources of the repository, so that the sanitizers see it whole; the environment variables
-of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).  ThreadSanitizer has a
-library of its own, with POSIX threads: it does not understand how OpenMP's threads wait.
+of ``setup.py`` hold (``CONTACTSOLVE_OPENMP=0``, ``CONTACTSOLVE_STRICT=1``).  ``setup.py`` compiles
+the library as it does for the sanitized module, so that a compiler cache serves both.
+ThreadSanitizer has a library of its own, with POSIX threads: it does not understand how OpenMP's
+threads wait.
 """
 
 import importlib.util
@@ -12,6 +14,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -42,11 +45,12 @@ pytestmark = [
 ]
 
 
-def run(command, **options):
+def run(command, variables=(), **options):
     """Run a command; its output is the message of the failure."""
     # A sanitizer that is preloaded into Python would also check the compiler.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     environment |= {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    environment |= dict(variables)
     done = subprocess.run(
         [str(part) for part in command], env=environment, capture_output=True, text=True, **options
     )
@@ -79,27 +83,26 @@ def builds_of(source):
     return setup.builds_of(str(source), sanitized=True).items()
 
 
-def static_library(flags, folder):
-    """All of the library but the Python module, compiled into a folder."""
-
-    def compiled(source, build, extra):
-        name = "_".join(source.relative_to(CSRC).with_suffix("").parts)
-        target = folder / f"{name}.{build}.o"
-        run([*COMPILER, *flags, *extra, "-c", source, "-o", target])
-        return target
-
-    sources = [path for path in sorted(CSRC.rglob("*.c")) if CSRC / "python" not in path.parents]
-    units = [(source, *build) for source in sources for build in builds_of(source)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(lambda unit: compiled(*unit), units))
+def archive_of(objects, folder):
     archive = folder / "libcontactsolve.a"
     run(["ar", "rcs", archive, *objects])
     return archive
 
 
 @pytest.fixture(scope="session")
-def library(flags, tmp_path_factory):
-    return static_library(flags, tmp_path_factory.mktemp("library"))
+def library(tmp_path_factory):
+    """All of the library but the Python module, as in the sanitized build."""
+    folder = tmp_path_factory.mktemp("library")
+    # Checks that sanitizers add mislead warnings.
+    choices = {"SANITIZE": "1", "STRICT": "0", "CUDA": "0"}
+    command = [sys.executable, "setup.py", "-q", "build_ext"]
+    run(
+        [*command, "--build-temp", folder / "objects", "--build-lib", folder / "module"],
+        {f"CONTACTSOLVE_{name}": value for name, value in choices.items()},
+        cwd=ROOT,
+    )
+    objects = sorted((folder / "objects").rglob("*.o"))
+    return archive_of([path for path in objects if path.parent.name != "python"], folder)
 
 
 @pytest.fixture(scope="session")
@@ -229,7 +232,20 @@ def thread_flags(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def thread_library(thread_flags, tmp_path_factory):
-    return static_library(thread_flags, tmp_path_factory.mktemp("threads"))
+    """All of the library but the Python module, compiled with these flags."""
+    folder = tmp_path_factory.mktemp("threads")
+
+    def compiled(source, build, extra):
+        name = "_".join(source.relative_to(CSRC).with_suffix("").parts)
+        target = folder / f"{name}.{build}.o"
+        run([*COMPILER, *thread_flags, *extra, "-c", source, "-o", target])
+        return target
+
+    sources = [path for path in sorted(CSRC.rglob("*.c")) if CSRC / "python" not in path.parents]
+    units = [(source, *build) for source in sources for build in builds_of(source)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda unit: compiled(*unit), units))
+    return archive_of(objects, folder)
 
 
 @pytest.fixture

@@ -590,6 +590,7 @@ def test_the_rule_works(extended):
     assert left_tasks != right_tasks
 
 
+@pytest.mark.slow
 def test_the_measure_leaves_islands_apart(extended):
     """Its column is that of the whole problem: the largest of all islands after each sweep."""
     islands, whole = extended["apart"]["islands"], extended["apart"]["whole"]
