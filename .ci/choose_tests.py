@@ -4,11 +4,12 @@ Each step runs few tests that together reach every line that all its quick tests
 others compute is checked in the ordinary build.  Run in the source folder, from time to time:
 
     CONTACTSOLVE_COVERAGE=1 python setup.py build_ext --inplace
-    python .ci/choose_tests.py
+    python .ci/choose_tests.py [tests/unit/cloth ...]
 
 This writes the names of the test functions that a step leaves out, one list for each step, and so
-a new one runs in both until the next time.  CI=true, here and in CI, makes Hypothesis draw the same
-problems each time.
+a new one runs in both until the next time.  With folders or files, only their tests are run, which
+takes less long: those kept reach all lines that these tests reach, and what the lists say of others
+stays.  CI=true, here and in CI, makes Hypothesis draw the same problems each time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ FOLDER = Path(__file__).parent
 OF_SANITIZERS = FOLDER / "redundant_for_sanitizers.txt"
 OF_COVERAGE = FOLDER / "redundant_for_coverage.txt"
 # As in `.ci/run`.
-TESTS = ["tests/unit", "tests/property", "--ignore=tests/unit/benchmarks"]
+EVERYWHERE = ["tests/unit", "tests/property"]
+NOT_COVERED = ["--ignore=tests/unit/benchmarks"]
 NOT_SANITIZED = ("/plots/", "/test_cli", "/test_packaging")
 # What starting a test takes at least [s]: among quick ones, fewer are better.
 START = 0.005
@@ -56,12 +58,12 @@ def function_of(test: str) -> str:
 # ---- measurement -------------------------------------------------------------------------------
 
 
-def run_tests(folder: Path) -> None:
-    """All quick tests, recorded in files of a folder."""
+def run_tests(folder: Path, places: list[str]) -> None:
+    """The quick tests of these places, recorded in files of a folder."""
     environment = {"CI": "true", "PYTHONPATH": os.pathsep.join((str(Path.cwd()), str(FOLDER)))}
     environment |= {"REACHED_LINES": str(folder), "COVERAGE_FILE": str(folder / "coverage")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "reached_lines", "-m", "not slow"]
-    command += ["-n", "auto", "--dist", "loadfile", *TESTS]
+    command += ["-n", "auto", "--dist", "loadfile", *places, *NOT_COVERED]
     command += ["--cov", "--cov-context=test", "--cov-report="]
     subprocess.run(command, env=os.environ | environment, check=True)
 
@@ -137,12 +139,20 @@ def is_sanitized(group: Group) -> bool:
 # ---- result ------------------------------------------------------------------------------------
 
 
-def write_list(path: Path, groups: list[Group], chosen: set[int]) -> None:
+def entries_elsewhere(path: Path, places: list[str]) -> set[str]:
+    """What a list says of tests outside of these places."""
+    entries = path.read_text(encoding="utf-8").split("\n")[:-1]
+    inside = tuple(place.rstrip("/") + end for place in places for end in ("/", "::"))
+    return {entry for entry in entries if not entry.lstrip("+").startswith(inside)}
+
+
+def write_list(path: Path, groups: list[Group], chosen: set[int], places: list[str]) -> None:
     """Each function that is left out; with a plus, those of its tests that run all the same."""
     left_out = {group.function for i, group in enumerate(groups) if i not in chosen}
     kept = {f"+{test}" for i in chosen for test in groups[i].tests}
     wanted = {test for test in kept if function_of(test[1:]) in left_out}
-    names = sorted(left_out | wanted, key=lambda name: (name.lstrip("+"), name))
+    every = left_out | wanted | entries_elsewhere(path, places)
+    names = sorted(every, key=lambda name: (name.lstrip("+"), name))
     path.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
 
 
@@ -156,7 +166,7 @@ def print_choice(path: Path, groups: list[Group], chosen: set[int], lines: list[
         print(f"    {groups[i].seconds:5.1f} s  {groups[i].tests[0]}")
 
 
-def choose(groups: list[Group]) -> None:
+def choose(groups: list[Group], places: list[str]) -> None:
     """Write both lists."""
     # First what sanitizers need, then what the Python code needs in addition.
     of_c = [group.c if is_sanitized(group) else 0 for group in groups]
@@ -169,17 +179,18 @@ def choose(groups: list[Group]) -> None:
         (OF_SANITIZERS, sanitized, of_c),
         (OF_COVERAGE, covered, of_both),
     ):
-        write_list(path, groups, chosen)
+        write_list(path, groups, chosen, places)
         print_choice(path, groups, chosen, lines)
 
 
 def main() -> None:
     """Measure, choose, write."""
+    places = sys.argv[1:] or EVERYWHERE
     with tempfile.TemporaryDirectory() as name:
-        run_tests(Path(name))
+        run_tests(Path(name), places)
         groups = recorded_groups(Path(name))
         add_lines_of_python(Path(name), groups)
-    choose(groups)
+    choose(groups, places)
 
 
 if __name__ == "__main__":
