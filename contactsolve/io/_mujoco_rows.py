@@ -38,10 +38,9 @@ def constraints(model: Any, data: Any, step: Step, law: str, elliptic: bool) -> 
     rows = np.flatnonzero(np.isin(types, _LIMIT))
     found += _singles("limit", data, step, rows, sets.half_line())
     contacts = _Contacts.of(data)
-    found += contacts.associated(data, step) if law == "associated" else contacts.coulomb(
-        data, step, elliptic
-    )
-    return found
+    if law == "associated":
+        return found + contacts.associated(step)
+    return found + contacts.coulomb(step, elliptic)
 
 
 def _singles(kind: str, data: Any, step: Step, rows: np.ndarray, feasible: Set) -> Found:
@@ -51,9 +50,7 @@ def _singles(kind: str, data: Any, step: Step, rows: np.ndarray, feasible: Set) 
     return [(_as_they_are(kind, data.efc_id[rows], rows[:, None], step, feasible), None)]
 
 
-def _as_they_are(
-    kind: str, ids: np.ndarray, rows: np.ndarray, step: Step, feasible: Set
-) -> Blocks:
+def _as_they_are(kind: str, ids: np.ndarray, rows: np.ndarray, step: Step, feasible: Set) -> Blocks:
     """Return blocks of MuJoCo's own rows, ``(K, m)``."""
     compliance = None if step.compliance is None else step.compliance[rows]
     return Blocks(Origin(kind, ids, rows), step.b[rows], feasible, compliance)
@@ -82,26 +79,21 @@ def _equalities(model: Any, data: Any, step: Step) -> Iterator[Blocks]:
 
 
 class _Contacts(NamedTuple):
-    """Contacts with rows: their number, first row, dimension, friction and type of rows.
-
-    `mu` is MuJoCo's regularised coefficient, by which compliances of edges and normals differ.
-    """
+    """Contacts with rows: their number, first row, dimension, friction, and if they have edges."""
 
     ids: np.ndarray
     first: np.ndarray
     dim: np.ndarray
     friction: np.ndarray
-    mu: np.ndarray
     edges: np.ndarray
 
     @classmethod
     def of(cls, data: Any) -> _Contacts:
         contact = data.contact
-        ids = np.flatnonzero(np.asarray(contact.efc_address) >= 0)
-        first = np.asarray(contact.efc_address)[ids]
+        ids = np.flatnonzero(contact.efc_address >= 0)
+        first = contact.efc_address[ids]
         edges = data.efc_type[first] == _PYRAMIDAL
-        chosen = (np.asarray(part)[ids] for part in (contact.dim, contact.friction, contact.mu))
-        return cls(ids, first, *chosen, edges)
+        return cls(ids, first, contact.dim[ids], contact.friction[ids], edges)
 
     def where(self, which: np.ndarray) -> _Contacts:
         return _Contacts(*(part[which] for part in self))
@@ -114,7 +106,7 @@ class _Contacts(NamedTuple):
         """Return MuJoCo's first rows of each contact, ``(K, count)``."""
         return self.first[:, None] + np.arange(count)
 
-    def coulomb(self, data: Any, step: Step, elliptic: bool) -> Found:
+    def coulomb(self, step: Step, elliptic: bool) -> Found:
         """Return contacts with the sets of Coulomb's law."""
         found: Found = []
         for dim, of_dim in self.by_dimension():
@@ -132,7 +124,7 @@ class _Contacts(NamedTuple):
                     )
         return found
 
-    def associated(self, data: Any, step: Step) -> Found:
+    def associated(self, step: Step) -> Found:
         """Return contacts with the sets of MuJoCo's convex problem."""
         found: Found = []
         for dim, of_dim in self.by_dimension():
@@ -155,9 +147,7 @@ def _from_rows(part: _Contacts, dim: int, step: Step, feasible: Set) -> Blocks:
     return _as_they_are("contact", part.ids, rows, step, feasible)
 
 
-def _from_edges(
-    part: _Contacts, dim: int, step: Step, feasible: Set
-) -> tuple[Blocks, np.ndarray]:
+def _from_edges(part: _Contacts, dim: int, step: Step, feasible: Set) -> tuple[Blocks, np.ndarray]:
     """Return contacts whose rows in MuJoCo are the edges n ± mu_j t_j of a pyramid."""
     tangents = dim - 1
     friction = part.friction[:, :tangents]
@@ -168,12 +158,13 @@ def _from_edges(
         to_rows[:, 1 + j, 2 * j] = 0.5 / friction[:, j]
         to_rows[:, 1 + j, 2 * j + 1] = -0.5 / friction[:, j]
 
-    # MuJoCo sets R of all edges to 2 mu² R_n; the elliptic cone has R_tj = R_n mu² / mu_j².
+    # All edges have the same R. Forces of the edges that add up to n, t1, ... have the least sum of
+    # R f² / 2 = R (n² / (2 tangents) + t1² / (2 mu1²) + ...) / 2, none negative if t is small.
     compliance = None
     if step.compliance is not None:
         of_edges = step.compliance[rows[:, :1]]
-        coefficients = np.column_stack([part.mu, friction])
-        compliance = of_edges / (2.0 * coefficients**2)
+        share = np.full((len(rows), 1), tangents)
+        compliance = of_edges / (2.0 * np.column_stack([share, friction**2]))
     b = (to_rows @ step.b[rows][:, :, None])[:, :, 0]
 
     if dim == 6:

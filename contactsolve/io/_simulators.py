@@ -115,12 +115,13 @@ class SimulatorProblem(Problem):
         An `Origin` for each group.
     """
 
-    __slots__ = ("_dofs", "free_velocity", "origins", "time_step")
+    __slots__ = ("_dofs", "_rows", "free_velocity", "origins", "time_step")
 
     time_step: float
     free_velocity: np.ndarray
     origins: tuple[Origin, ...]
     _dofs: tuple[np.ndarray, ...]  # the simulator's degrees of freedom of each group of bodies
+    _rows: int  # of the simulator
 
     def velocity(self, result: Result) -> np.ndarray:
         """Return the velocities at the end of the step, in the simulator's order.
@@ -149,10 +150,41 @@ class SimulatorProblem(Problem):
             velocity[dofs] += change
         return velocity
 
+    def forces(self, result: Result) -> np.ndarray:
+        """Return constraint forces λ/h in the order of the simulator's rows.
+
+        Parameters
+        ----------
+        result
+            A result of this problem.
+
+        Returns
+        -------
+        ndarray, shape (rows,)
+            [N] or [N m]; rows that the problem leaves out have none.
+
+        Raises
+        ------
+        ValueError
+            The result is that of a problem with other groups.
+        """
+        force = np.zeros(self._rows)
+        impulses = result.impulses
+        if not isinstance(impulses, list) or len(impulses) != len(self.origins):
+            raise ValueError("result is that of a problem with other groups")
+        for group, origin in enumerate(self.origins):
+            force[origin.rows] = self._in_rows(group, impulses[group]) / self.time_step
+        return force
+
+    def _in_rows(self, group: int, impulses: np.ndarray) -> np.ndarray:
+        """Return the impulses of a group ``(K, m)`` on the simulator's rows ``(K, e)``."""
+        del group  # a subclass may need it
+        return impulses
+
     def __getstate__(self) -> tuple:
-        own = [name for one in type(self).__mro__ if issubclass(one, SimulatorProblem)
-               for name in one.__slots__]
-        return super().__getstate__(), {name: getattr(self, name) for name in own}
+        classes = [one for one in type(self).__mro__ if issubclass(one, SimulatorProblem)]
+        own = {name: getattr(self, name) for one in classes for name in one.__slots__}
+        return super().__getstate__(), own
 
     def __setstate__(self, state: tuple) -> None:
         base, own = state
@@ -184,7 +216,7 @@ def assembled(
     tree
         ``(nv,)``: the number of the kinematic tree of each degree of freedom, from 0.
     **own
-        `time_step`, `free_velocity` and the name of the problem.
+        The problem's `time_step`, `free_velocity`, `name`, and number of the simulator's `rows`.
 
     Returns
     -------
@@ -195,9 +227,9 @@ def assembled(
     groups: list[Group] = []
     origins, sources = [], []
     for number, one in enumerate(blocks):
-        for which, J, bodies in partners.parts(number):
+        for which, J, pairs in partners.parts(number):
             part = one.chosen(which)
-            groups.append(_group(part, J, bodies))
+            groups.append(_group(part, J, pairs))
             origins.append(Origin(*map(_kept, part.origin)))
             sources.append(number)
 
@@ -206,6 +238,7 @@ def assembled(
     problem = kind(groups=groups, bodies=bodies, name=own["name"])
     problem.time_step, problem.free_velocity = own["time_step"], read_only(own["free_velocity"])
     problem.origins, problem._dofs = tuple(origins), tuple(partners.layout.dofs)
+    problem._rows = own["rows"]
     return problem, sources
 
 

@@ -44,31 +44,13 @@ class MujocoProblem(SimulatorProblem):
         `efc_id` of each block, and its rows of `efc_J`.
     """
 
-    __slots__ = ("_edges", "_rows")
+    __slots__ = ("_edges",)
 
     _edges: tuple[np.ndarray | None, ...]  # coefficients of friction, of groups made of edges
-    _rows: int
 
-    def forces(self, result: Result) -> np.ndarray:
-        """Return constraint forces λ/h in the order of MuJoCo's `efc_force`.
-
-        Parameters
-        ----------
-        result
-            A result of this problem.
-
-        Returns
-        -------
-        ndarray, shape (nefc,)
-            [N] or [N m]. Rows that the problem leaves out have none. The forces on the edges of a
-            pyramid are some that have the resultant of the contact: there are many.
-        """
-        force = np.zeros(self._rows)
-        groups = zip(self.origins, self._edges, result.impulses, strict=True)
-        for origin, friction, impulses in groups:
-            of_rows = impulses if friction is None else edge_forces(impulses, friction)
-            force[origin.rows] = of_rows / self.time_step
-        return force
+    def _in_rows(self, group: int, impulses: np.ndarray) -> np.ndarray:
+        friction = self._edges[group]
+        return impulses if friction is None else edge_forces(impulses, friction)
 
 
 def from_mujoco(
@@ -151,10 +133,11 @@ def from_mujoco(
     are known; `to_mujoco` leaves that to MuJoCo. That data is out of date is noticed by `efc_vel`,
     by the positions of free bodies and by an empty mass matrix, so not if only joint angles change.
 
-    Rows of a pyramid are combined into n, t1, t2, ...: n is the mean of all edges, t the difference
-    of two over 2 μ. Their compliance is that of the elliptic cone from which MuJoCo derives the
-    edges' own. Moving surfaces (`surfacevel`) are part of b; a contact's `adhesion` is a force of
-    its own in MuJoCo, and thus part of a.
+    Edges of a pyramid are combined into n, t1, t2, ...: n is the mean of all, t the difference of
+    two over 2 μ. With R of an edge and T tangents, their compliance is R / (2 T) and R / (2 μ²):
+    the same convex problem as long as every `|t|` is at most μ n / T. Moving surfaces
+    (`surfacevel`) are part of b; a contact's `adhesion` is a passive force in MuJoCo, and thus part
+    of a.
 
     Examples
     --------
@@ -188,10 +171,10 @@ def from_mujoco(
         time_step=step.h,
         free_velocity=step.free_velocity,
         name=name,
+        rows=int(data.nefc),
     )
 
-    # What the way back needs: edges, split as the groups are.
-    problem._rows = int(data.nefc)
+    # What the way back needs: coefficients of edges, split as the groups are.
     problem._edges = tuple(_edges_of(found, sources, problem))
     return problem
 
