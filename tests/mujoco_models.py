@@ -18,6 +18,7 @@ _TENDON = """<tendon><fixed name="t" {of_tendon}><joint joint="h0" coef="1"/>
 _TWO_BOXES = """<body name="a" pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3"/></body>
     <body name="b" pos="0 0 2"><freejoint/><geom type="box" size=".1 .1 .2"/></body>"""
 
+
 def _hinges(of_hinge="", of_tendon=None, rest=""):
     tendon = "" if of_tendon is None else _TENDON.format(of_tendon=of_tendon)
     return _HINGES.format(of_hinge=of_hinge), tendon + rest
@@ -47,6 +48,18 @@ MODELS = {
         <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>""",
         "",
     ),
+    "flex": (
+        """<flexcomp name="net" type="grid" count="3 3 1" spacing=".2 .2 .2" pos="0 0 .05" dim="2"
+        radius=".02" mass="1"><edge equality="true"/></flexcomp>""",
+        "",
+    ),
+    "flex_on_a_box": (
+        """<flexcomp name="net" type="grid" count="3 3 1" spacing=".2 .2 .2" pos=".03 .02 .219"
+        dim="2" radius=".02" mass="1"><contact selfcollide="none"/>
+        <edge equality="true"/></flexcomp>
+        <body pos="0 0 .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>""",
+        "",
+    ),
     "three_trees_and_a_fourth": (
         _HINGES.format(of_hinge="") + _TWO_BOXES,
         _TENDON.format(of_tendon="")
@@ -62,7 +75,8 @@ def model_of(mujoco, bodies, rest="", *, cone="elliptic", jacobian="dense", **op
     given = " ".join(f'{name}="{value}"' for name, value in options.items())
     return mujoco.MjModel.from_xml_string(
         f"""<mujoco><option cone="{cone}" jacobian="{jacobian}" {given}/>
-        <worldbody><geom name="floor" type="plane" size="9 9 .1"/>{bodies}</worldbody>{rest}</mujoco>"""
+        <worldbody><geom name="floor" type="plane" size="9 9 .1"/>{bodies}</worldbody>
+        {rest}</mujoco>"""
     )
 
 
