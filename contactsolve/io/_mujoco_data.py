@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsolve.io._simulators import Entries
+from contactsolve.io._trees import Entries
 
 _ADVICE = "call mujoco.mj_forward(model, data) first"
 

@@ -11,26 +11,17 @@ with the impulses λ and Pinocchio's non-linear effects nle (gravity, Coriolis).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from contactsolve import sets
 from contactsolve._arrays import finite_array
 from contactsolve._optional import optional
-from contactsolve.io._simulators import (
-    Blocks,
-    Entries,
-    Origin,
-    SimulatorProblem,
-    assembled,
-    check_stabilization,
-)
-from contactsolve.sets import Set
+from contactsolve.io._pinocchio_rows import Rows, coefficients, extracted, trees
+from contactsolve.io._simulators import SimulatorProblem, assembled, check_stabilization
+from contactsolve.io._trees import Entries
 
 __all__ = ["PinocchioProblem", "from_pinocchio"]
-
-_NORMAL_FIRST = [2, 0, 1]  # Pinocchio's rows are t1, t2, n
 
 
 class PinocchioProblem(SimulatorProblem):
@@ -49,15 +40,6 @@ class PinocchioProblem(SimulatorProblem):
     """
 
     __slots__ = ()
-
-
-class _Rows(NamedTuple):
-    """What the rows of one constraint are: blocks ``(K, m)`` of its rows, and their set."""
-
-    kind: str
-    rows: np.ndarray
-    bounds: np.ndarray | None = None  # of its parameter, one for each block
-    error: np.ndarray | None = None  # of the position, for each of its rows
 
 
 def from_pinocchio(
@@ -159,8 +141,8 @@ def from_pinocchio(
     if not 0 < time_step < np.inf:
         raise ValueError(f"time_step is {time_step}: a positive number of seconds is needed")
     check_stabilization(stabilization)
-    constraints = [_extracted(pin, i, one) for i, one in enumerate(constraints)]
-    friction = _coefficients(pin, mu, constraints)
+    constraints = [extracted(pin, i, one) for i, one in enumerate(constraints)]
+    friction = coefficients(pin, mu, constraints)
 
     # Mass matrix, non-linear effects and Jacobians of this state.
     pin.computeAllTerms(model, data, q, v)
@@ -170,102 +152,21 @@ def from_pinocchio(
     free = v + time_step * np.linalg.solve(full, tau - data.nle)
 
     # Constraints one by one, then kind by kind.
-    parts, jacobians, compliances = [], [], []
-    for constraint, coefficient in zip(constraints, friction, strict=True):
-        own = constraint.createData()
-        constraint.calc(model, data, own)
-        jacobians.append(constraint.jacobian(model, data, own))
-        parts.append(_rows(pin, constraint, own, coefficient, time_step))
-        compliances.append(constraint.retrieveCompliance())
-    J = np.concatenate([np.zeros((0, model.nv)), *jacobians])
-    sigma = np.concatenate([np.zeros(0), *compliances])
-    b = J @ free + _corrections(parts, jacobians, stabilization, time_step)
+    rows = Rows.of(model, data, constraints, friction)
+    J = rows.jacobian
+    b = J @ free + rows.corrections(stabilization) / time_step
     problem, _ = assembled(
         PinocchioProblem,
-        _blocks(parts, jacobians, b, sigma),
+        rows.blocks(b, time_step),
         Entries.of(J),
         Entries.of(M),
-        _trees(model),
+        trees(model),
         time_step=float(time_step),
         free_velocity=free,
         name=name,
         rows=len(J),
     )
     return problem
-
-
-# ---- constraints ---------------------------------------------------------------------------------
-
-
-def _rows(pin: Any, constraint: Any, own: Any, mu: float | None, h: float) -> _Rows:
-    """Return the rows of one constraint as blocks."""
-    count = constraint.residualSize()
-    all_rows = np.arange(count)
-    if isinstance(constraint, pin.JointLimitConstraintModel):
-        return _Rows("limit", all_rows[:, None], error=own.constraint_residual)
-    if isinstance(constraint, pin.JointFrictionConstraintModel):
-        low, high = constraint.getFrictionLowerLimit(), constraint.getFrictionUpperLimit()
-        return _Rows("friction", all_rows[:, None], h * np.column_stack((low, high)))
-    error = getattr(own, "constraint_position_error", None)
-    if mu is None:
-        return _Rows("equality", all_rows[None], error=error)
-    if error is not None:
-        error = np.where(all_rows == 2, error, 0.0)  # tangents have no error
-    return _Rows("contact", all_rows[None, _NORMAL_FIRST], np.array([mu]), error)
-
-
-def _corrections(
-    parts: list[_Rows], jacobians: list[np.ndarray], stabilization: float, h: float
-) -> np.ndarray:
-    """Return what position errors add to b: gaps as a whole, other errors in part."""
-    b = [np.zeros(0)]
-    for part, J in zip(parts, jacobians, strict=True):
-        error = np.zeros(len(J)) if part.error is None else np.asarray(part.error)
-        share = np.full(len(J), stabilization)
-        if part.kind in ("contact", "limit"):
-            share[error > 0] = 1.0
-        b.append(share * error / h)
-    return np.concatenate(b)
-
-
-def _set(kind: str, bounds: np.ndarray) -> Set:
-    """Return the set of blocks of one kind."""
-    if kind == "contact":
-        return sets.disc(bounds)
-    if kind == "friction":
-        return sets.box(bounds[:, :1], bounds[:, 1:])
-    return sets.half_line() if kind == "limit" else sets.free()
-
-
-def _blocks(
-    parts: list[_Rows], jacobians: list[np.ndarray], b: np.ndarray, sigma: np.ndarray
-) -> list[Blocks]:
-    """Join the constraints of one kind and size."""
-    start = np.cumsum([0, *map(len, jacobians)])
-    alike: dict[tuple[str, int], list[int]] = {}
-    for i, part in enumerate(parts):
-        alike.setdefault((part.kind, part.rows.shape[1]), []).append(i)
-    found = []
-    for (kind, _), members in alike.items():
-        rows = np.concatenate([start[i] + parts[i].rows for i in members])
-        ids = np.repeat(members, [len(parts[i].rows) for i in members])
-        bounds = [part.bounds for part in (parts[i] for i in members) if part.bounds is not None]
-        feasible = _set(kind, np.concatenate(bounds) if bounds else np.zeros(0))
-        compliance = sigma[rows] if sigma[rows].any() else None
-        found.append(Blocks(Origin(kind, ids, rows), b[rows], feasible, compliance))
-    return found
-
-
-def _trees(model: Any) -> np.ndarray:
-    """Return the kinematic tree of each degree of freedom: the first joint on its way from 0."""
-    parent, root = np.asarray(model.parents), np.arange(model.njoints)
-    for joint in range(1, model.njoints):
-        if parent[joint]:
-            root[joint] = root[parent[joint]]
-    tree = np.zeros(model.nv, np.int64)
-    for joint in range(1, model.njoints):
-        tree[model.idx_vs[joint] : model.idx_vs[joint] + model.nvs[joint]] = root[joint]
-    return tree
 
 
 # ---- arguments -----------------------------------------------------------------------------------
@@ -290,41 +191,3 @@ def _vector(name: str, value: Any, count: int) -> np.ndarray:
     if array.shape != (count,):
         raise ValueError(f"{name} has shape {array.shape}: ({count},) is needed")
     return array
-
-
-def _extracted(pin: Any, i: int, constraint: Any) -> Any:
-    """Return a constraint model without its wrapper."""
-    if isinstance(constraint, pin.ConstraintModel):
-        constraint = constraint.extract()
-    known = (
-        pin.RigidConstraintModel,
-        pin.PointContactConstraintModel,
-        pin.PointAnchorConstraintModel,
-        pin.FrameAnchorConstraintModel,
-        pin.JointFrictionConstraintModel,
-        pin.JointLimitConstraintModel,
-    )
-    if not isinstance(constraint, known):
-        names = ", ".join(one.__name__ for one in known)
-        raise TypeError(f"constraints[{i}] is {constraint!r}: one of {names} is needed")
-    return constraint
-
-
-def _coefficients(pin: Any, mu: Any, constraints: list[Any]) -> list[float | None]:
-    """Return the friction coefficient of each constraint, None without friction."""
-    each = list(mu) if np.ndim(mu) else None
-    if each is not None and len(each) != len(constraints):
-        raise ValueError(f"mu has {len(each)} entries for {len(constraints)} constraints")
-    found: list[float | None] = []
-    for i, constraint in enumerate(constraints):
-        is_rigid = isinstance(constraint, pin.RigidConstraintModel)
-        takes_mu = is_rigid and constraint.type == pin.ContactType.CONTACT_3D
-        given = None if each is None else each[i]
-        if given is not None and not takes_mu:
-            kind = type(constraint).__name__ + (" of type CONTACT_6D" if is_rigid else "")
-            raise ValueError(f"mu[{i}] is {given}, but constraints[{i}] is a {kind}")
-        given = mu if takes_mu and each is None else given
-        if isinstance(constraint, pin.PointContactConstraintModel):
-            given = constraint.getFriction()
-        found.append(None if given is None else float(given))
-    return found
