@@ -92,6 +92,8 @@ def _chosen_set(feasible: Set, which: np.ndarray) -> Set:
 class SimulatorProblem(Problem):
     """A problem out of a simulator; its kinematic trees are the bodies.
 
+    It can be pickled; `save` keeps the problem alone.
+
     Attributes
     ----------
     time_step
@@ -128,11 +130,11 @@ class SimulatorProblem(Problem):
         ValueError
             The result is that of a problem with other bodies.
         """
-        velocity = self.free_velocity.copy()
         changes = result.body_velocity_change
-        shapes = [np.shape(change) for change in changes]
-        if shapes != [dofs.shape for dofs in self._dofs]:
+        wanted = [dofs.shape for dofs in self._dofs]
+        if not isinstance(changes, list) or [one.shape for one in changes] != wanted:
             raise ValueError("result is that of a problem with other bodies")
+        velocity = self.free_velocity.copy()
         for dofs, change in zip(self._dofs, changes, strict=True):
             velocity[dofs] += change
         return velocity
@@ -155,17 +157,16 @@ class SimulatorProblem(Problem):
         ValueError
             The result is that of a problem with other groups.
         """
-        force = np.zeros(self._rows)
-        impulses = result.impulses
-        if not isinstance(impulses, list) or len(impulses) != len(self.origins):
+        impulses, wanted = result.impulses, [b.shape for b in self.b]
+        if not isinstance(impulses, list) or [one.shape for one in impulses] != wanted:
             raise ValueError("result is that of a problem with other groups")
+        force = np.zeros(self._rows)
         for group, origin in enumerate(self.origins):
             force[origin.rows] = self._in_rows(group, impulses[group]) / self.time_step
         return force
 
-    def _in_rows(self, group: int, impulses: np.ndarray) -> np.ndarray:
+    def _in_rows(self, group: int, impulses: np.ndarray) -> np.ndarray:  # noqa: ARG002 (as below)
         """Return the impulses of a group ``(K, m)`` on the simulator's rows ``(K, e)``."""
-        del group  # a subclass may need it
         return impulses
 
     def __getstate__(self) -> tuple:

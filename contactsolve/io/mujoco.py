@@ -108,7 +108,7 @@ def from_mujoco(
         ``"elliptic"`` or ``"pyramidal"``: the sets of contacts for ``law="coulomb"``, whichever
         rows MuJoCo has; None: as the model has them.
     stabilization
-        The part of position errors that one step corrects, from 0 to 1, if not `soft`.
+        The part of position errors that one step corrects, from 0 to 1, of rigid constraints.
     name
         Name of the problem.
 
@@ -124,7 +124,8 @@ def from_mujoco(
         `model` or `data` is something else.
     ValueError
         `data` is not of this model, or older than its `qpos` or `qvel`; a row of a type that is not
-        known; a contact that the associated law does not take; an unknown option.
+        known; a contact that the associated law does not take; an option that is unknown or has no
+        effect.
 
     Notes
     -----
@@ -156,6 +157,10 @@ def from_mujoco(
     _check_choice("law", law, _LAWS)
     _check_choice("cone", cone, (*_CONES, None))
     check_stabilization(stabilization)
+    if cone is not None and law == "associated":
+        raise ValueError(f"cone is {cone!r}, but law='associated' has the model's own rows")
+    if stabilization and soft:
+        raise ValueError(f"stabilization is {stabilization}, but soft=True has MuJoCo's own")
     check_fresh(mujoco, model, data)
 
     # All constraints, row by row, then in the coordinates of the trees.

@@ -116,7 +116,8 @@ def from_pinocchio(
     -----
     Velocities of a constraint are those that Pinocchio's Jacobian gives: of joint 2 minus joint 1,
     for `RigidConstraintModel` of joint 1 minus joint 2. A compliance that a constraint has is the
-    problem's Σ as it is. Data after `computeAllTerms` is never older than q and v.
+    problem's Σ as it is; its desired velocities and Baumgarte parameters are not read. Data after
+    `computeAllTerms` is never older than q and v.
 
     Examples
     --------
@@ -133,11 +134,7 @@ def from_pinocchio(
     pin = optional("pinocchio", "from_pinocchio needs")
     _check_types(pin, model, data)
     q, v = _vector("q", q, model.nq), _vector("v", v, model.nv)
-    tau = (
-        np.broadcast_to(finite_array("tau", tau), (model.nv,))
-        if np.ndim(tau) == 0
-        else _vector("tau", tau, model.nv)
-    )
+    tau = _vector("tau", np.full(model.nv, tau) if np.ndim(tau) == 0 else tau, model.nv)
     if not 0 < time_step < np.inf:
         raise ValueError(f"time_step is {time_step}: a positive number of seconds is needed")
     check_stabilization(stabilization)

@@ -207,6 +207,23 @@ def test_penetration_and_drift_are_corrected_in_part():
     assert velocity[2] == pytest.approx(0.25 * 1e-3 / model.opt.timestep)
 
 
+@pytest.mark.parametrize("name", ["connect", "weld", "joint"])
+def test_drift_of_joints_is_corrected(name):
+    """A step that corrects errors as a whole leaves what is of second order in them."""
+    model = model_of(mujoco, *MODELS[name])
+    model.geom_contype[:] = 0
+    data = forwarded(mujoco, model, seed=12, seconds=0.03)
+    data.qvel[:] = 0
+    mujoco.mj_forward(model, data)
+    before = np.abs(data.efc_pos).max()
+    assert before > 1e-3
+    problem = cs.io.from_mujoco(model, data, soft=False, stabilization=1)
+    data.qvel[:] = problem.velocity(tightly(problem))
+    mujoco.mj_integratePos(model, data.qpos, data.qvel, model.opt.timestep)
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.efc_pos).max() < 10 * before**2
+
+
 def test_a_conveyor_drives_what_lies_on_it():
     model = model_of(
         mujoco,
@@ -349,7 +366,11 @@ def test_what_is_not_known_is_named():
         with pytest.raises(ValueError, match=f"{option} is '{value}'; known: "):
             cs.io.from_mujoco(model, data, **{option: value})
     with pytest.raises(ValueError, match="stabilization is 2: it lies between 0 and 1"):
-        cs.io.from_mujoco(model, data, stabilization=2)
+        cs.io.from_mujoco(model, data, soft=False, stabilization=2)
+    with pytest.raises(ValueError, match=r"stabilization is 0.5, but soft=True"):
+        cs.io.from_mujoco(model, data, stabilization=0.5)
+    with pytest.raises(ValueError, match="cone is 'elliptic', but law='associated'"):
+        cs.io.from_mujoco(model, data, law="associated", cone="elliptic")
     with pytest.raises(
         ValueError, match=r"contact 0 has an elliptic cone of condim 3 with .* 0.8, 0.3"
     ):

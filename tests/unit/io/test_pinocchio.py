@@ -253,6 +253,31 @@ def test_contacts_slide_as_with_pinocchios_solver():
     np.testing.assert_allclose(problem.forces(result) * H, theirs, atol=1e-8 * np.abs(theirs).max())
 
 
+@pytest.mark.parametrize("kind", ["PointAnchor", "FrameAnchor"])
+def test_drift_is_corrected(humanoid, kind):
+    """A step that corrects errors as a whole leaves what is of second order in them."""
+    model, data, q, _, _ = humanoid
+    v = np.zeros(model.nv)
+    pin.forwardKinematics(model, data, q)
+    joints = (LEFT_FOOT, HAND)
+    places = [data.oMi[joint].inverse() * data.oMi[HAND] for joint in joints]
+    places[1] = places[1] * pin.exp6(pin.Motion(0.01 * np.array([1, 2, -1, 0.5, 1, -1])))
+    constraint = getattr(pin, f"{kind}ConstraintModel")(
+        model, joints[0], places[0], joints[1], places[1]
+    )
+    problem = cs.io.from_pinocchio(model, data, [constraint], q, v, time_step=H, stabilization=1)
+    moved = pin.integrate(model, q, H * problem.velocity(tightly(problem)))
+    errors = []
+    for configuration in (q, moved):
+        pin.computeAllTerms(model, data, configuration, v)
+        own = constraint.createData()
+        constraint.calc(model, data, own)
+        errors.append(np.abs(own.constraint_position_error).max())
+    before, after = errors
+    assert before > 0.01
+    assert after < 10 * before**2
+
+
 def test_balls_of_two_trees_push_each_other(two_balls):
     """Each ball is a body of its own; the lower one carries both."""
     model, data, q = two_balls
