@@ -169,16 +169,19 @@ class SimulatorProblem(Problem):
         """Return the impulses of a group ``(K, m)`` on the simulator's rows ``(K, e)``."""
         return impulses
 
-    def __getstate__(self) -> tuple:
+    def __reduce__(self) -> tuple:
         classes = [one for one in type(self).__mro__ if issubclass(one, SimulatorProblem)]
         own = {name: getattr(self, name) for one in classes for name in one.__slots__}
-        return super().__getstate__(), own
+        return _restored, (type(self), self.__getstate__(), own)
 
-    def __setstate__(self, state: tuple) -> None:
-        base, own = state
-        super().__setstate__(base)
-        for name, value in own.items():
-            setattr(self, name, value)
+
+def _restored(kind: type[SimulatorProblem], state: tuple, own: dict[str, Any]) -> SimulatorProblem:
+    """Return a problem from its pickle."""
+    problem: Any = kind.__new__(kind)
+    problem.__setstate__(state)
+    for name, value in own.items():
+        setattr(problem, name, value)
+    return problem
 
 
 def assembled(

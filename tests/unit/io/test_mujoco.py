@@ -17,6 +17,7 @@ from mujoco_models import (
     pairs,
     tightly,
 )
+from repository import ROOT
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -339,6 +340,28 @@ def test_a_problem_can_be_pickled():
     result, copied = cs.solve(problem), cs.solve(again)
     np.testing.assert_array_equal(again.velocity(copied), problem.velocity(result))
     np.testing.assert_array_equal(again.forces(copied), problem.forces(result))
+
+
+def test_a_saved_problem_is_a_plain_one(tmp_path):
+    model = model_of(mujoco, boxes([3, 4]))
+    problem = cs.io.from_mujoco(model, forwarded(mujoco, model, seed=11))
+    problem.save(tmp_path / "boxes.hdf5")
+    again = cs.load_problem(tmp_path / "boxes.hdf5")
+    assert type(again) is cs.Problem
+    for ours, theirs in zip(cs.solve(problem).impulses, cs.solve(again).impulses, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_standing_humanoid_carries_its_weight():
+    """Dry friction holds its joints; the eight corners of its feet carry it, as they like."""
+    model = mujoco.MjModel.from_xml_path(str(ROOT / "notebooks" / "humanoid.xml"))
+    data = forwarded(mujoco, model)
+    problem = cs.io.from_mujoco(model, data, soft=False)
+    assert [origin.kind for origin in problem.origins] == ["friction", "contact"]
+    result = tightly(problem)
+    weight = model.body_subtreemass[0] * GRAVITY * model.opt.timestep
+    np.testing.assert_allclose(result.impulses[1].sum(axis=0) / weight, [1, 0, 0], atol=1e-8)
+    np.testing.assert_allclose(problem.velocity(result), 0.0, atol=1e-10)
 
 
 def test_data_that_is_out_of_date_is_refused():
