@@ -142,15 +142,15 @@ def from_mujoco(
 
     Examples
     --------
-    >>> import mujoco, contactsolve as cs  # doctest: +SKIP
-    >>> model = mujoco.MjModel.from_xml_path("scene.xml")
-    >>> data = mujoco.MjData(model)
-    >>> mujoco.mj_forward(model, data)
-    >>> problem = cs.io.from_mujoco(model, data, soft=False)
-    >>> result = cs.solve(problem)
-    >>> problem.velocity(result)  # qvel at the end of the step
-    >>> cs.io.to_mujoco(model, data, result)  # or MuJoCo makes the step
-    >>> mujoco.mj_Euler(model, data)
+    A step with rigid contacts, made by MuJoCo's integrator::
+
+        mujoco.mj_forward(model, data)
+        problem = cs.io.from_mujoco(model, data, soft=False)
+        result = cs.solve(problem)
+        cs.io.to_mujoco(model, data, result)
+        mujoco.mj_Euler(model, data)
+
+    ``problem.velocity(result)`` is `qvel` at the end of that step, without writing anything.
     """
     mujoco = optional("mujoco", "from_mujoco needs")
     _check_types(mujoco, model, data)

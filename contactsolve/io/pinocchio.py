@@ -121,15 +121,13 @@ def from_pinocchio(
 
     Examples
     --------
-    >>> import pinocchio as pin, contactsolve as cs  # doctest: +SKIP
-    >>> model = pin.buildSampleModelHumanoid()
-    >>> foot = model.getJointId("rleg_wrist2_joint")
-    >>> contact = pin.PointContactConstraintModel(model, 0, ground, foot, sole)
-    >>> contact.setFriction(0.5)
-    >>> problem = cs.io.from_pinocchio(
-    ...     model, model.createData(), [contact], q, v, tau, time_step=1e-3
-    ... )
-    >>> problem.velocity(cs.solve(problem))  # v at the end of the step
+    A foot on the ground::
+
+        contact = pin.PointContactConstraintModel(model, 0, ground, foot, sole)
+        contact.setFriction(0.5)
+        problem = cs.io.from_pinocchio(model, data, [contact], q, v, tau, time_step=h)
+        v_next = problem.velocity(cs.solve(problem))
+        q_next = pin.integrate(model, q, h * v_next)
     """
     pin = optional("pinocchio", "from_pinocchio needs")
     _check_types(pin, model, data)
