@@ -12,9 +12,8 @@ from contactsolve.io._mujoco_data import Step
 from contactsolve.io._simulators import Blocks, Origin
 from contactsolve.sets import Set
 
-# MuJoCo's types of rows (mjtConstraint) and of equalities (mjtEq) with several rows.
-_EQUALITY, _FRICTION, _LIMIT, _CONTACT = (0,), (1, 2), (3, 4), (5, 6, 7)
-_PYRAMIDAL = 6
+# MuJoCo's types of rows (mjtConstraint), from and to, and of equalities (mjtEq) of several rows.
+_EQUALITY, _FRICTION, _LIMIT, _LAST, _PYRAMIDAL = (0, 0), (1, 2), (3, 4), 7, 6
 _ROWS_OF_EQUALITY = {0: 3, 1: 6}  # connect, weld
 
 # Coefficients of a contact: sliding along t1 and t2, spin [m], rolling about t1 and t2 [m].
@@ -27,20 +26,25 @@ Found = list[tuple[Blocks, np.ndarray | None]]
 def constraints(model: Any, data: Any, step: Step, law: str, elliptic: bool) -> Found:
     """Return all constraints, kind by kind, in the order of MuJoCo's rows."""
     types = data.efc_type
-    unknown = ~np.isin(types, _EQUALITY + _FRICTION + _LIMIT + _CONTACT)
+    unknown = (types < 0) | (types > _LAST)
     if unknown.any():
         row = int(np.argmax(unknown))
         raise ValueError(f"data.efc_type[{row}] is {types[row]}: no type of rows that is known")
     found: Found = [(blocks, None) for blocks in _equalities(model, data, step)]
     bound = step.h * data.efc_frictionloss
-    rows = np.flatnonzero(np.isin(types, _FRICTION))
+    rows = _rows_of(types, _FRICTION)
     found += _singles("friction", data, step, rows, sets.box(-bound[rows, None], bound[rows, None]))
-    rows = np.flatnonzero(np.isin(types, _LIMIT))
+    rows = _rows_of(types, _LIMIT)
     found += _singles("limit", data, step, rows, sets.half_line())
     contacts = _Contacts.of(data)
     if law == "associated":
         return found + contacts.associated(step)
     return found + contacts.coulomb(step, elliptic)
+
+
+def _rows_of(types: np.ndarray, ends: tuple[int, int]) -> np.ndarray:
+    """Return the rows whose type is between these."""
+    return np.flatnonzero((types >= ends[0]) & (types <= ends[1]))
 
 
 def _singles(kind: str, data: Any, step: Step, rows: np.ndarray, feasible: Set) -> Found:
@@ -61,7 +65,9 @@ def _as_they_are(kind: str, ids: np.ndarray, rows: np.ndarray, step: Step, feasi
 
 def _equalities(model: Any, data: Any, step: Step) -> Iterator[Blocks]:
     """Yield the equalities by their number of rows; those with other rows are single rows."""
-    rows = np.flatnonzero(np.isin(data.efc_type, _EQUALITY))
+    rows = _rows_of(data.efc_type, _EQUALITY)
+    if not len(rows):
+        return
     ids = data.efc_id[rows]
     first = np.flatnonzero(np.diff(ids, prepend=-1))
     length = np.diff(np.append(first, len(rows)))

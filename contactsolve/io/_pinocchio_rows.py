@@ -40,6 +40,8 @@ class Rows(NamedTuple):
     ----------
     constraints, friction
         The constraints, and their coefficients of friction or None.
+    alike
+        The numbers of the constraints of each kind and size of blocks.
     start
         Their first rows, and the number of all rows.
     jacobian, error, compliance
@@ -48,6 +50,7 @@ class Rows(NamedTuple):
 
     constraints: list[Any]
     friction: list[float | None]
+    alike: dict[tuple[str, int], np.ndarray]
     start: np.ndarray
     jacobian: np.ndarray
     error: np.ndarray
@@ -70,19 +73,8 @@ class Rows(NamedTuple):
             compliances.append(one.retrieveCompliance())
             sizes.append(len(J))
         parts = (np.concatenate(part) for part in (jacobians, errors, compliances))
-        return cls(constraints, friction, np.cumsum(sizes), *parts)
-
-    def alike(self) -> dict[tuple[str, int], np.ndarray]:
-        """Return the numbers of the constraints of each kind and size of blocks."""
-        found: dict[tuple[str, int], list[int]] = {}
-        sizes = np.diff(self.start).tolist()
-        for i, (one, size, mu) in enumerate(
-            zip(self.constraints, sizes, self.friction, strict=True)
-        ):
-            kind, is_single = _TYPES[type(one).__name__]
-            kind = kind if mu is None else "contact"
-            found.setdefault((kind, 1 if is_single else size), []).append(i)
-        return {key: np.array(members) for key, members in found.items()}
+        alike = _alike(constraints, friction, sizes[1:])
+        return cls(constraints, friction, alike, np.cumsum(sizes), *parts)
 
     def rows_of(self, members: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows ``(K, size)`` of some constraints, and the constraint of each block."""
@@ -94,7 +86,7 @@ class Rows(NamedTuple):
     def corrections(self, stabilization: float) -> np.ndarray:
         """Return the position errors that a step corrects: gaps as a whole, others in part."""
         share = np.full(len(self.error), stabilization)
-        for (kind, size), members in self.alike().items():
+        for (kind, size), members in self.alike.items():
             rows, _ = self.rows_of(members, size)
             if kind == "contact":
                 share[rows[:, :2]] = 0.0  # tangents have no error
@@ -106,7 +98,7 @@ class Rows(NamedTuple):
     def blocks(self, b: np.ndarray, h: float) -> list[Blocks]:
         """Return the constraints, joined by kind and size."""
         found = []
-        for (kind, size), members in self.alike().items():
+        for (kind, size), members in self.alike.items():
             rows, ids = self.rows_of(members, size)
             rows = rows[:, _NORMAL_FIRST] if kind == "contact" else rows
             compliance = self.compliance[rows]
@@ -130,6 +122,18 @@ class Rows(NamedTuple):
             high = np.concatenate([one.getFrictionUpperLimit() for one in chosen])
             return sets.box(h * low[:, None], h * high[:, None])
         return sets.half_line() if kind == "limit" else sets.free()
+
+
+def _alike(
+    constraints: list[Any], friction: list[float | None], sizes: list[int]
+) -> dict[tuple[str, int], np.ndarray]:
+    """Return the numbers of the constraints of each kind and size of blocks."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for i, (one, mu, size) in enumerate(zip(constraints, friction, sizes, strict=True)):
+        kind, is_single = _TYPES[type(one).__name__]
+        kind = kind if mu is None else "contact"
+        found.setdefault((kind, 1 if is_single else size), []).append(i)
+    return {key: np.array(members) for key, members in found.items()}
 
 
 def trees(model: Any) -> np.ndarray:

@@ -12,6 +12,9 @@ from contactsolve.groups import Bodies
 __all__ = ["Entries", "Layout", "Partners"]
 
 
+_MARKED = 1_000_000  # pairs of a block and a tree that are marked in an array, not sorted
+
+
 class Entries(NamedTuple):
     """Entries of a sparse matrix, in any order; none occurs twice."""
 
@@ -22,8 +25,10 @@ class Entries(NamedTuple):
     @classmethod
     def of(cls, matrix: np.ndarray) -> Entries:
         """Return the entries of a dense matrix that are not zero."""
-        row, column = np.nonzero(matrix)
-        return cls(row, column, matrix[row, column])
+        flat = np.ravel(matrix)
+        at = np.flatnonzero(flat != 0)  # of booleans: ten times as fast as of numbers
+        row = at // max(matrix.shape[1], 1)
+        return cls(row, at - matrix.shape[1] * row, flat[at])
 
 
 class Layout:
@@ -122,7 +127,13 @@ class Partners:
     def _pairs(self, tree: np.ndarray) -> np.ndarray:
         """Return block × trees + tree for each tree of each block, in ascending order."""
         trees = 1 + int(tree.max(initial=0))
-        return np.unique(self.block * trees + tree[self.entries.column])
+        pairs = self.block * trees + tree[self.entries.column]
+        size = int(self.start[-1]) * trees
+        if size > _MARKED:
+            return np.unique(pairs)
+        seen = np.zeros(size, bool)
+        seen[pairs] = True
+        return np.flatnonzero(seen)
 
     def parts(self, number: int) -> list[tuple[np.ndarray, Any, np.ndarray]]:
         """Split constraints of one kind by the degrees of freedom of their bodies."""
