@@ -2,9 +2,9 @@
 
 MuJoCo: boxes on a floor, 4 contacts each, with both cones and J stored both ways, and a stack; the
 data is that of `mj_forward`. Pinocchio: points of a humanoid's feet on the ground, whose terms are
-part of the time. Milliseconds of the processor, the median and quartiles of all runs, interleaved,
-on one thread; `solve` is one solve with default options. A simulator that is missing is left out.
-Writes adapters.csv
+part of the time. Milliseconds of the processor in the calling thread, the median and quartiles of
+all runs, interleaved; `solve` is one solve with default options. A simulator that is missing is
+left out. Writes adapters.csv
 
 python benchmarks/dynamics/adapters.py [--repeats 50]
 """

@@ -137,13 +137,15 @@ def _alike(
 
 
 def trees(model: Any) -> np.ndarray:
-    """Return the kinematic tree of each degree of freedom: the first joint on its way from 0."""
-    root: list[int] = []
-    for joint, parent in enumerate(model.parents):
-        root.append(root[parent] if parent else joint)
+    """Return the number of the kinematic tree of each degree of freedom; each begins at joint 0."""
+    number = [-1]
+    for parent in model.parents.tolist()[1:]:
+        number.append(number[parent] if parent else max(number) + 1)
     tree = np.zeros(model.nv, np.int64)
-    for number, first, count in zip(root, model.idx_vs, model.nvs, strict=True):
-        tree[first : first + count] = number
+    for joint, (first, count) in enumerate(
+        zip(model.idx_vs.tolist(), model.nvs.tolist(), strict=True)
+    ):
+        tree[first : first + count] = number[joint]
     return tree
 
 
@@ -162,11 +164,12 @@ def extracted(pin: Any, i: int, constraint: Any) -> Any:
 
 def coefficients(pin: Any, mu: Any, constraints: list[Any]) -> list[float | None]:
     """Return the friction coefficient of each constraint, None without friction."""
-    if np.ndim(mu) and len(mu) != len(constraints):
+    one_each = np.ndim(mu) > 0
+    if one_each and len(mu) != len(constraints):
         raise ValueError(f"mu has {len(mu)} entries for {len(constraints)} constraints")
     found: list[float | None] = []
     for i, constraint in enumerate(constraints):
-        given = mu[i] if np.ndim(mu) else mu
+        given = mu[i] if one_each else mu
         kind = type(constraint).__name__
         if kind == "PointContactConstraintModel":
             own = constraint.getFriction()
@@ -175,7 +178,7 @@ def coefficients(pin: Any, mu: Any, constraints: list[Any]) -> list[float | None
             given = None
         else:
             own = None
-        if given is not None and np.ndim(mu):
+        if given is not None and one_each:
             kind += " of type CONTACT_6D" if kind == "RigidConstraintModel" else ""
             raise ValueError(f"mu[{i}] is {given}, but constraints[{i}] is a {kind}")
         found.append(None if own is None else float(own))

@@ -148,8 +148,10 @@ class Partners:
         mine = (self.block >= begin) & (self.block < end)
         mine_at = np.flatnonzero(mine)
         found = []
-        for first, second in np.unique(dofs, axis=0):
-            which = (dofs == (first, second)).all(axis=1)
+        kinds = dofs @ [1 + int(dofs.max()), 1]
+        for kind in np.unique(kinds):
+            which = kinds == kind
+            first, second = dofs[np.argmax(which)].tolist()
             J = self._jacobians(which, begin, mine_at, self.counts[number][1], (first, second))
             found.append((which, J, pairs[which]))
         return found
@@ -177,8 +179,10 @@ def _joined(tree: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     trees = 1 + int(tree.max(initial=0))
     owner, of = np.divmod(pairs, trees)
     many = np.flatnonzero(np.bincount(owner) > 2) if len(owner) else ()
+    if not len(many):
+        return tree
     name = np.arange(trees)
     for block in many:
         together = np.unique(name[of[owner == block]])
         name[np.isin(name, together)] = together[0]
-    return np.unique(name[tree], return_inverse=True)[1] if len(tree) else tree
+    return np.unique(name[tree], return_inverse=True)[1]
