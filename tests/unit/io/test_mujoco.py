@@ -271,6 +271,22 @@ def test_a_box_falls_as_in_mujoco(cone):
     np.testing.assert_allclose(ours, theirs, atol=1e-7)
 
 
+@pytest.mark.parametrize("integrator", ["Euler", "implicit", "implicitfast"])
+def test_mujocos_integrators_take_the_forces(integrator):
+    """With damping their mass matrix is another one, once forces are known."""
+    bodies, rest = MODELS["limit_of_hinges"]
+    model = model_of(mujoco, bodies, rest, integrator=integrator)
+    model.dof_damping[:] = 0.05
+    data = forwarded(mujoco, model, seed=13)
+    cs.io.to_mujoco(model, data, tightly(cs.io.from_mujoco(model, data)))
+    (mujoco.mj_Euler if integrator == "Euler" else mujoco.mj_implicit)(model, data)
+    theirs = forwarded(mujoco, model, seed=13)
+    mujoco.mj_step(model, theirs)
+    assert theirs.efc_force.any()
+    close(data.qvel, theirs.qvel, 1e-12)
+    close(data.qpos, theirs.qpos, 1e-12)
+
+
 def test_a_rigid_box_falls_freely_and_stops():
     model = model_of(mujoco, boxes([3], overlap=-0.01))
     path = stepped(model, 40, soft=False)
