@@ -73,7 +73,8 @@ def from_mujoco(
     ==================== ============================== ============================================
     equality: connect    3 rows                         `sets.free`
     equality: weld       6 rows                         `sets.free`
-    equality: others     1 row                          `sets.free`
+    equality: joint,     1 row                          `sets.free`
+    tendon, flex
     friction of joints   1 row                          `sets.box`, ± h frictionloss
     and of tendons
     limits of joints     1 row                          `sets.half_line`
@@ -138,7 +139,7 @@ def from_mujoco(
     two over 2 μ. With R of an edge and T tangents, their compliance is R / (2 T) and R / (2 μ²):
     the same convex problem as long as every `|t|` is at most μ n / T. Moving surfaces
     (`surfacevel`) are part of b; a contact's `adhesion` is a passive force in MuJoCo, and thus part
-    of a.
+    of a. MuJoCo has no rows for equalities of the type distance.
 
     Examples
     --------

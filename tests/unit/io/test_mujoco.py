@@ -100,6 +100,22 @@ def test_the_associated_law_has_mujocos_forces(cone, condims, seed):
 
 
 @pytest.mark.parametrize("cone", CONES)
+@pytest.mark.parametrize("surface", ['adhesion="30"', 'surfacevel=".4 .2 0 0 0 1"'])
+def test_surfaces_that_stick_or_move_have_mujocos_forces(cone, surface):
+    model = model_of(
+        mujoco,
+        f"""<geom type="box" size="1 1 .1" pos="0 0 .1" {surface}/>
+        <body pos="0 0 .299"><freejoint/><geom type="box" size=".1 .1 .1"/></body>""",
+        cone=cone,
+    )
+    data = forwarded(mujoco, model, seed=14)
+    problem = cs.io.from_mujoco(model, data, law="associated")
+    result = tightly(problem)
+    close(problem.forces(result), data.efc_force, 1e-8)
+    close(problem.velocity(result), data.qvel + model.opt.timestep * data.qacc, 1e-9)
+
+
+@pytest.mark.parametrize("cone", CONES)
 def test_at_rest_coulombs_law_is_the_associated_one(cone):
     """No contact slides, and forces are far inside of the cones: MuJoCo's problem is the same."""
     model = model_of(mujoco, boxes([1, 3, 4, 6], overlap=1e-3), cone=cone, impratio=3)
