@@ -8,9 +8,9 @@ SIZE = 0.1  # half of an edge of a box [m]
 
 # Each kind of rows, in a model of its own: bodies, then what stands after them.
 _HINGES = "".join(
-    f"""<body pos="{x} 0 1"><joint name="h{k}" axis="0 1 0" {{of_hinge}}/>
+    f"""<body name="{name}" pos="{x} 0 1"><joint name="h{x}" axis="0 1 0" {{of_hinge}}/>
         <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>"""
-    for k, x in enumerate((0, 1, 2))
+    for x, name in enumerate(("first", "second", "third"))
 )
 _TENDON = """<tendon><fixed name="t" {of_tendon}><joint joint="h0" coef="1"/>
     <joint joint="h1" coef="-.5"/><joint joint="h2" coef=".7"/></fixed>
@@ -60,6 +60,12 @@ MODELS = {
         <body pos="0 0 .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>""",
         "",
     ),
+    "unequal_trees": (
+        f"""{_HINGES.format(of_hinge="")}
+        <body name="a" pos=".3 0 1.2"><freejoint/><geom type="box" size=".1 .2 .3"/></body>""",
+        """<equality><connect body1="a" body2="first" anchor="0 0 -.1"/>
+        <weld body1="second" body2="a"/></equality>""",
+    ),
     "three_trees_and_a_fourth": (
         _HINGES.format(of_hinge="") + _TWO_BOXES,
         _TENDON.format(of_tendon="")
@@ -88,6 +94,19 @@ def boxes(condims, *, overlap=1e-4, friction="0.7 0.01 0.002"):
         friction="{friction}"/></body>"""
         for k, condim in enumerate(condims)
     )
+
+
+def pendulum_on_a_box(condim):
+    """A box on the floor, a bar that leans on it, and another box on top: different partners."""
+    return f"""<body pos="0 0 {SIZE - 1e-4}"><freejoint/>
+        <geom type="box" size="{SIZE} {SIZE} {SIZE}" condim="{condim}"
+        friction=".5 .02 .003"/></body>
+        <body pos="{-SIZE - 0.25} 0 {2 * SIZE + 0.019}"><joint axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" condim="{condim}"
+        friction=".9 .03 .004"/></body>
+        <body pos=".05 0 {3 * SIZE - 3e-4}"><freejoint/>
+        <geom type="box" size=".05 {SIZE} {SIZE}" condim="{condim}"
+        friction=".7 .01 .002"/></body>"""
 
 
 def pairs(condims, friction):

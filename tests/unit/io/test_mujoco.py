@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve.io import _trees
 from mujoco_models import (
     MODELS,
     boxes,
@@ -15,6 +16,7 @@ from mujoco_models import (
     model_of,
     mujocos_delassus,
     pairs,
+    pendulum_on_a_box,
     tightly,
 )
 from repository import ROOT
@@ -190,6 +192,39 @@ def test_friction_of_joints_is_bounded():
     problem = cs.io.from_mujoco(model, data, soft=False)
     (impulses,) = tightly(problem).impulses
     np.testing.assert_allclose(impulses[:, 0], -0.4 * 2e-3 * np.sign(data.qvel), rtol=1e-12)
+
+
+@pytest.mark.parametrize("cone", CONES)
+@pytest.mark.parametrize("condim", [3, 4, 6])
+def test_contacts_of_unequal_partners_keep_their_friction(cone, condim):
+    """Contacts of one kind are split by their bodies: each has its own coefficients."""
+    model = model_of(mujoco, pendulum_on_a_box(condim), cone=cone)
+    data = forwarded(mujoco, model, seed=15)
+    problem = cs.io.from_mujoco(model, data)
+    sizes = [np.shape(J)[-1] if not isinstance(J, tuple) else None for J in problem.J]
+    assert sizes.count(6) == 1
+    assert None in sizes
+    assert sum(len(origin.ids) for origin in problem.origins) == data.ncon
+    for origin, feasible in zip(problem.origins, problem.sets, strict=True):
+        friction = data.contact.friction[origin.ids]
+        count = len(friction)
+        m = {3: 3, 4: 4, 6: 5}[condim]
+        far = np.zeros((count, m))
+        far[:, 0], far[:, 1] = 1.0, 100.0
+        np.testing.assert_allclose(feasible.project(far)[:, 1], friction[:, 0], rtol=1e-12)
+        far[:, 1], far[:, -1] = 0.0, 100.0
+        last = {3: 1, 4: 2, 6: 4}[condim]
+        np.testing.assert_allclose(feasible.project(far)[:, -1], friction[:, last], rtol=1e-9)
+
+
+def test_pairs_are_sorted_as_they_are_marked(monkeypatch):
+    """The partners of blocks do not depend on how they are found."""
+    model = model_of(mujoco, pendulum_on_a_box(3))
+    data = forwarded(mujoco, model, seed=16)
+    marked = cs.io.from_mujoco(model, data)
+    monkeypatch.setattr(_trees, "_MARKED", 0)
+    for a, b in zip(marked.bodies, cs.io.from_mujoco(model, data).bodies, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_trees_that_a_block_couples_are_one_body():
