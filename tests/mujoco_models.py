@@ -90,7 +90,7 @@ def boxes(condims, *, overlap=1e-4, friction="0.7 0.01 0.002"):
     """Cubes on each other, whose contacts have these dimensions."""
     return "".join(
         f"""<body pos="0 0 {SIZE - overlap + k * (2 * SIZE - overlap)}"><freejoint/>
-        <geom type="box" size="{SIZE} {SIZE} {SIZE}" condim="{condim}" priority="{k}"
+        <geom type="box" size="{SIZE} {SIZE} {SIZE}" condim="{condim}" priority="{k + 1}"
         friction="{friction}"/></body>"""
         for k, condim in enumerate(condims)
     )

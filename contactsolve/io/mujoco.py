@@ -33,6 +33,10 @@ _CONES = ("pyramidal", "elliptic")  # as MuJoCo numbers them
 class MujocoProblem(SimulatorProblem):
     """A contact problem out of MuJoCo; made by `from_mujoco`.
 
+    `forces` has the order of `efc_force`. Where rows are edges of a pyramid, it has forces with the
+    resultant of the contact, of which there are many; some are negative if the contact's impulse is
+    not in the pyramid, as other sets allow.
+
     Attributes
     ----------
     time_step
