@@ -32,10 +32,10 @@ class Step(NamedTuple):
     @classmethod
     def of(cls, mujoco: Any, model: Any, data: Any, soft: bool, stabilization: float) -> Step:
         """Return the step that begins with this data."""
-        h = float(model.opt.timestep)
-        free = data.qvel + h * data.qacc_smooth
+        h, acceleration = float(model.opt.timestep), free_acceleration(model, data)
+        free = data.qvel + h * acceleration
         if soft:
-            b = h * (_of_rows(mujoco, model, data, data.qacc_smooth) - data.efc_aref)
+            b = h * (_of_rows(mujoco, model, data, acceleration) - data.efc_aref)
             return cls(h, free, b, data.efc_R.copy())
 
         # Surfaces that move add to the velocity, and position errors are corrected in part.
@@ -43,6 +43,12 @@ class Step(NamedTuple):
         if stabilization:
             b += stabilization / h * (data.efc_pos - data.efc_margin)
         return cls(h, free, b, None)
+
+
+def free_acceleration(model: Any, data: Any) -> np.ndarray:
+    """Return a, the accelerations without constraints, ``(nv,)``: zero of trees that sleep."""
+    asleep = np.asarray(getattr(data, "tree_asleep", np.full(model.ntree, -1))) >= 0
+    return np.where(asleep[model.dof_treeid], 0.0, data.qacc_smooth)
 
 
 def _of_rows(mujoco: Any, model: Any, data: Any, velocity: np.ndarray) -> np.ndarray:

@@ -19,7 +19,13 @@ from typing import Any
 import numpy as np
 
 from contactsolve._optional import optional
-from contactsolve.io._mujoco_data import Step, check_fresh, jacobian_entries, mass_entries
+from contactsolve.io._mujoco_data import (
+    Step,
+    check_fresh,
+    free_acceleration,
+    jacobian_entries,
+    mass_entries,
+)
 from contactsolve.io._mujoco_rows import constraints, edge_forces
 from contactsolve.io._simulators import SimulatorProblem, assembled, check_stabilization
 from contactsolve.result import Result
@@ -143,7 +149,7 @@ def from_mujoco(
     two over 2 μ. With R of an edge and T tangents, their compliance is R / (2 T) and R / (2 μ²):
     the same convex problem as long as every `|t|` is at most μ n / T. Moving surfaces
     (`surfacevel`) are part of b; a contact's `adhesion` is a passive force in MuJoCo, and thus part
-    of a. MuJoCo has no rows for equalities of the type distance.
+    of a. Trees that sleep stay at rest. MuJoCo has no rows for equalities of the type distance.
 
     Examples
     --------
@@ -236,7 +242,7 @@ def to_mujoco(model: Any, data: Any, result: Result) -> None:
     data.efc_force[:] = problem.forces(result)
     mujoco.mj_mulJacTVec(model, data, data.qfrc_constraint, data.efc_force)
     change = problem.velocity(result) - problem.free_velocity
-    data.qacc[:] = data.qacc_smooth + change / problem.time_step
+    data.qacc[:] = free_acceleration(model, data) + change / problem.time_step
 
 
 def _check_types(mujoco: Any, model: Any, data: Any) -> None:

@@ -338,6 +338,31 @@ def test_mujocos_integrators_take_the_forces(integrator):
     close(data.qpos, theirs.qpos, 1e-12)
 
 
+def test_trees_that_sleep_stay_at_rest():
+    bodies = """<body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+        <body pos="2 0 .15"><freejoint/><geom size=".1"/></body>"""
+    model = model_of(mujoco, bodies)
+    model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    data = mujoco.MjData(model)
+    while data.ntree_awake and data.time < 20:
+        mujoco.mj_step(model, data)
+    assert data.ntree_awake == 0
+    data.qvel[6] = 0.5  # one of them wakes
+    mujoco.mj_forward(model, data)
+    assert data.ntree_awake == 1
+    problem = cs.io.from_mujoco(model, data, law="associated")
+    result = tightly(problem)
+    velocity = problem.velocity(result)
+    cs.io.to_mujoco(model, data, result)
+    accelerations = data.qacc.copy()
+    mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(accelerations[6:], data.qacc[6:], atol=1e-8)
+    np.testing.assert_array_equal(accelerations[:6], 0.0)
+    mujoco.mj_step(model, data)
+    np.testing.assert_array_equal(velocity[:6], 0.0)
+    np.testing.assert_allclose(velocity, data.qvel, atol=1e-9)
+
+
 def test_a_rigid_box_falls_freely_and_stops():
     model = model_of(mujoco, boxes([3], overlap=-0.01))
     path = stepped(model, 40, soft=False)
