@@ -12,7 +12,9 @@ _PACKAGES = {
     "h5py": ("h5py", "io"),
     "matplotlib": ("matplotlib", "plot"),
     "meshio": ("meshio", "cloth"),
+    "mujoco": ("MuJoCo", "mujoco"),
     "pandas": ("pandas", "notebook"),
+    "pinocchio": ("Pinocchio", "pinocchio"),
     "pymetis": ("pymetis", "partition"),
     "tqdm": ("tqdm", "notebook"),
 }

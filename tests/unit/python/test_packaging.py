@@ -24,8 +24,10 @@ EXTRAS = {
     "io",
     "notebook",
     "jupyter",
+    "mujoco",
     "partition",
     "peers",
+    "pinocchio",
     "all",
     "cloth",
     "test",
@@ -176,6 +178,14 @@ def test_machine_code_runs_on_every_x86_64():
         ("scipy", "cs.scenarios.box_stack(2).delassus()", "delassus() needs SciPy", "sparse"),
         ("pandas", "cs.solve(cs.scenarios.box_stack(2)).history.to_pandas()", "pandas", "notebook"),
         ("h5py", "cs.io.read_fclib('x')", "h5py", "io"),
+        ("mujoco", "cs.io.from_mujoco(0, 0)", "from_mujoco needs MuJoCo", "mujoco"),
+        ("mujoco", "cs.io.to_mujoco(0, 0, 0)", "to_mujoco needs MuJoCo", "mujoco"),
+        (
+            "pinocchio",
+            "cs.io.from_pinocchio(0, 0, [], 0, 0, time_step=1)",
+            "from_pinocchio needs Pinocchio",
+            "pinocchio",
+        ),
         (
             "matplotlib",
             "cs.plots.convergence(cs.solve(cs.scenarios.box_stack(2)))",
@@ -221,4 +231,4 @@ def test_extras_carry_what_they_promise():
                 needed[extra] |= {requirement.name, *requirement.extras}
     assert {"h5py", "sparse"} <= needed["io"]
     assert "jupyterlab" in needed["jupyter"]
-    assert {"jupyter", "partition", "peers"} <= needed["all"]
+    assert {"jupyter", "mujoco", "partition", "peers"} <= needed["all"]
