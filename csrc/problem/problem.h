@@ -228,6 +228,14 @@ static inline int cs_has_pairs_of(const cs_block_group *group, int dof)
     return group->partners == CS_PAIR && group->dof[0] == dof && group->dof[1] == dof;
 }
 
+/* Whether a group has contacts of four bodies with three degrees of freedom each, as vertices of a cloth have. */
+static inline int cs_has_four_vertices(const cs_block_group *group)
+{
+    int fits = group->partners == 4;
+    for (int s = 0; s < group->partners; s++) fits &= group->dof[s] == 3;
+    return fits;
+}
+
 /* scaled <- G_k = J_k L of block `index` of `group`, (m, d_0) followed by (m, d_1) and so on, so that A = G G^T.
  * The part of an immovable body is zero. If several partners are the same body, the first one's part is
  * (J_0 + J_1 + ...) L and the others' are zero. */

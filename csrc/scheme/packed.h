@@ -38,12 +38,14 @@ typedef enum cs_form {
     CS_SPHERES, /* frame and lever arms; I^-1 of every body is a multiple of the identity */
     CS_SOLIDS,  /* frame and lever arms; bodies have any I^-1 */
     CS_PLANAR,  /* contacts in the plane: frame and the angular entries of G */
+    CS_WEIGHTED, /* contacts of four vertices: frame and the weight of each */
 } cs_form;
 
 /* The number of entries per visit in cs_packed_factors.scaled. */
 CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 {
-    return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;
+    if (form == CS_GENERAL) return rows * dof_sum;
+    return form == CS_PLANAR ? 6 : form == CS_WEIGHTED ? 9 + CS_MAX_PARTNERS : 12;
 }
 
 /* Arrays of numbers are void * here: float or double, depending on cs_packed.dtype. Those marked (stored)
