@@ -62,10 +62,11 @@ typedef struct cs_bodies {
 /* A group of constraint blocks with the same rows and the same kind of set. */
 typedef struct cs_blocks {
     int64_t count;
-    int rows;   /* m, 1 to 6 */
+    int rows;     /* m, 1 to 6 */
     int partners; /* p, the bodies that each block acts on, 1 to 4; 0: two */
     int dof[4];   /* degrees of freedom of each of them */
-    const double *jacobian; /* (count, m*d_0 + ... + m*d_(p-1)): the part of each partner row by row; NULL with frames or
+    const double *
+        jacobian; /* (count, m*d_0 + ... + m*d_(p-1)): the part of each partner row by row; NULL with frames or
                                a given A */
     const double *
         frame; /* (count, 12): contacts between bodies in space in place of J; or NULL. Normal n from the first

@@ -17,8 +17,9 @@ int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[
     int lists = cs_adjacency_ends(adjacency, block, body);
     for (int i = 0; i < lists; i++) {
         int64_t first = adjacency->start[body[i]];
-        list[i] = (cs_conflict_list){adjacency->entry + first, adjacency->start[body[i] + 1] - first,
-                                     adjacency->shift, body[i]};
+        list[i] =
+            (cs_conflict_list){adjacency->entry + first, adjacency->start[body[i] + 1] - first,
+                               adjacency->shift, body[i]};
     }
     return lists;
 }

@@ -200,9 +200,8 @@ static cs_status check_columns(const cs_blocks *blocks, cs_error *error)
 {
     int partners = cs_partners_of(blocks);
     if (partners < 1 || partners > CS_MAX_PARTNERS)
-        return cs_fail(error, CS_INVALID,
-                       "blocks act on %d bodies (partners); 1 to %d are allowed", partners,
-                       CS_MAX_PARTNERS);
+        return cs_fail(error, CS_INVALID, "blocks act on %d bodies (partners); 1 to %d are allowed",
+                       partners, CS_MAX_PARTNERS);
     for (int side = 0; side < partners; side++)
         if (blocks->dof[side] < 0 || blocks->dof[side] > CS_MAX_DOF)
             return cs_fail(error, CS_INVALID,

@@ -109,8 +109,8 @@ static cs_status take_arrays(joining *j, cs_error *error)
         kind->jacobian = take(j, kind->count * cs_jacobian_numbers(kind->like));
         kind->b = take(j, kind->count * kind->like->rows);
         kind->parameter = take(j, kind->count * kind->like->parameters);
-        kind->bodies = cs_arena_take_unset(
-            &j->scratch, kind->like->partners * kind->count, sizeof(int64_t));
+        kind->bodies =
+            cs_arena_take_unset(&j->scratch, kind->like->partners * kind->count, sizeof(int64_t));
     }
     return cs_arena_status(&j->scratch, error, "the problems side by side");
 }

@@ -95,7 +95,8 @@ static void count_rows(const cs_problem *problem, const cs_adjacency *adjacency,
     for (int64_t block = 0; block < problem->blocks; block++) {
         int64_t end[CS_MAX_PARTNERS];
         int ends = cs_adjacency_ends(adjacency, block, end);
-        for (int i = 0; i < ends; i++) count[block] += count_on_body(adjacency, end[i], block, seen);
+        for (int i = 0; i < ends; i++)
+            count[block] += count_on_body(adjacency, end[i], block, seen);
     }
 }
 

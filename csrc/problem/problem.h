@@ -40,10 +40,11 @@ typedef struct cs_body_group {
 
 typedef struct cs_block_group {
     int64_t count;
-    int rows;     /* m */
-    int partners; /* p; 0 where A is given */
-    int dof[CS_MAX_PARTNERS];        /* d of each partner */
-    int column[CS_MAX_PARTNERS + 1]; /* the columns of J_k before those of each partner, and all of them */
+    int rows;                 /* m */
+    int partners;             /* p; 0 where A is given */
+    int dof[CS_MAX_PARTNERS]; /* d of each partner */
+    int column[CS_MAX_PARTNERS +
+               1]; /* the columns of J_k before those of each partner, and all of them */
     int64_t first_block, first_row;
     double *jacobian;  /* (count, m d_0 + ... + m d_(p-1)); NULL with frames, or where A is given */
     double *frame;     /* (count, CS_FRAME_NUMBERS): contacts in space, in place of J; or NULL */
@@ -154,10 +155,7 @@ static inline int64_t cs_jacobian_size(const cs_block_group *group)
 /* ---- the partners of a block: the bodies that it acts on (groups with Jacobians only) ---------- */
 
 /* The number of partners of each block, the fixed world included. */
-static inline int cs_block_partners(const cs_block_group *group)
-{
-    return group->partners;
-}
+static inline int cs_block_partners(const cs_block_group *group) { return group->partners; }
 
 /* The body number of a partner; -1 for the fixed world. */
 static inline int64_t cs_partner_body(const cs_block_group *group, int64_t index, int partner)

@@ -442,8 +442,7 @@ static PyObject *read_bodies(const cs_problem *problem, long g)
 {
     const cs_block_group *group = &problem->block_group[g];
     if (!group->bodies) return Py_NewRef(Py_None);
-    return copied_array(group->bodies, NPY_INT64, group->count, group->partners,
-                        sizeof(int64_t));
+    return copied_array(group->bodies, NPY_INT64, group->count, group->partners, sizeof(int64_t));
 }
 
 static PyObject *read_inverse_mass(const cs_problem *problem, long g)

@@ -50,7 +50,8 @@ static double factorized_cost(const cs_packed *packed, int64_t *moved)
 
         /* Add the sums of Jacobi, and the bytes of factors and places. */
         if (simultaneous)
-            cost += slots * group->partners * (group->lanes == 1 ? CS_COST_SIDE : CS_COST_SIDE_IN_VECTORS);
+            cost += slots * group->partners *
+                    (group->lanes == 1 ? CS_COST_SIDE : CS_COST_SIDE_IN_VECTORS);
         bytes += slots * (width * size + (double)group->partners * sizeof(int64_t));
     }
 

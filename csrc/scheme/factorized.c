@@ -289,8 +289,8 @@ static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t a
         return;
     }
     int lane = (int)cs_lane_of(group, group->slot[visit]);
-    int32_t *place = group->factors.place + group->partners * (group->slot[visit] - lane) +
-                     side * group->lanes;
+    int32_t *place =
+        group->factors.place + group->partners * (group->slot[visit] - lane) + side * group->lanes;
     for (int l = 0; l < group->lanes && lane == 0; l++)
         place[l] = (int32_t)(spare + l % (CS_MAX_DOF / 8) * 8);
     if (at != spare) place[lane] = (int32_t)at;

@@ -12,9 +12,10 @@
 typedef struct cs_system_blocks {
     const cs_problem *problem;
     int64_t unknowns;
-    int shift;      /* places of a block: 1 << shift */
-    int64_t *place; /* (blocks, 1 << shift): first unknown of each body, or of the block; -1: none */
-    double *scaled; /* G_k of all blocks; NULL in constraint space */
+    int shift; /* places of a block: 1 << shift */
+    int64_t
+        *place; /* (blocks, 1 << shift): first unknown of each body, or of the block; -1: none */
+    double *scaled;                /* G_k of all blocks; NULL in constraint space */
     int64_t first[CS_MAX_GROUPS];  /* where a group's blocks begin there, */
     int64_t square[CS_MAX_GROUPS]; /* and in arrays of (m, m) */
     int64_t squares;               /* entries of such an array */

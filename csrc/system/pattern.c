@@ -18,8 +18,8 @@ static int join_bodies(cs_pattern *p, cs_arena *arena, int64_t **starts, int64_t
     p->shift = adjacency.shift;
     int64_t *start = *starts = cs_arena_take(arena, bodies + 1, sizeof(int64_t));
     int partners = cs_adjacency_partners(&adjacency);
-    int64_t *column = *columns = cs_arena_take_unset(
-        arena, partners * (partners - 1) * p->problem->blocks, sizeof(int64_t));
+    int64_t *column = *columns =
+        cs_arena_take_unset(arena, partners * (partners - 1) * p->problem->blocks, sizeof(int64_t));
     if (cs_arena_failed(arena)) return -1;
     for (int64_t body = 0; body < bodies; body++) {
         for (int64_t e = adjacency.start[body]; e < adjacency.start[body + 1]; e++)

@@ -205,9 +205,7 @@ def natural_map_from_outside(problem, result):
     slide = lam[:, 1:] - rho[:, 1:] * xi[:, 1:]
     size = np.linalg.norm(slide, axis=1)
     slide *= np.minimum(1, 0.5 * normal / np.maximum(size, 1e-300))[:, None]
-    defects = np.stack(
-        [np.abs(lam[:, 0] - normal), np.abs(lam[:, 1:] - slide).max(axis=1)], axis=1
-    )
+    defects = np.stack([np.abs(lam[:, 0] - normal), np.abs(lam[:, 1:] - slide).max(axis=1)], axis=1)
     return (defects / rho).max() / np.maximum(-b.reshape(-1, 3)[:, 0], 0).max()
 
 

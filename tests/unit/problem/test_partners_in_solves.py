@@ -207,9 +207,9 @@ def test_partners_are_checked():
             cs.Problem(np.zeros((2, count, 3, 3)), bodies=np.zeros((2, count), int), **good)
     with pytest.raises(ValueError, match="J is a tuple of 5 arrays: .*from 1 to 4 partners"):
         cs.Group((np.zeros((2, 3, 3)),) * 5, np.zeros((2, 5), int), good["b"])
+    parts = (np.zeros((2, 3, 3)), np.zeros((2, 3, 6)), np.zeros((2, 2, 3)))
     with pytest.raises(ValueError, match=r"J is a tuple of .*same contacts and rows"):
-        J = (np.zeros((2, 3, 3)), np.zeros((2, 3, 6)), np.zeros((2, 2, 3)))
-        cs.Group(J, np.zeros((2, 3), int), good["b"])
+        cs.Group(parts, np.zeros((2, 3), int), good["b"])
     with pytest.raises(ValueError, match=r"bodies has shape \(2, 2\).*\(2, 4\)"):
         cs.Problem(np.ones((2, 4, 3, 3)), bodies=np.zeros((2, 2), int), **good)
     bodies = np.array([[0, 1, 2, 3], [0, 1, 2, 4]])
@@ -219,7 +219,7 @@ def test_partners_are_checked():
     J[1, 2, 0, 1] = np.nan
     with pytest.raises(ValueError, match=r"J\[1, 2, 0, 1\] is nan"):
         cs.Problem(J, bodies=bodies % 4, **good)
+    masses = [cs.Bodies(np.ones((1, 6))), cs.Bodies(np.ones((3, 3)), diagonal=True)]
+    group = cs.Group(np.ones((1, 3, 3, 3)), [[1, 2, 0]], np.zeros((1, 3)))
     with pytest.raises(ValueError, match=r"bodies\[0, 2\] is 0, which has 6 .* J has 3 columns"):
-        parts = [cs.Bodies(np.ones((1, 6))), cs.Bodies(np.ones((3, 3)), diagonal=True)]
-        group = cs.Group(np.ones((1, 3, 3, 3)), [[1, 2, 0]], np.zeros((1, 3)))
-        cs.Problem(groups=[group], bodies=parts)
+        cs.Problem(groups=[group], bodies=masses)
