@@ -286,8 +286,8 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
     if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
         contacts, rows = group.shape
         raise ValueError(
-            f"{name} has shape {array.shape}: with J of shape ({contacts}, {len(group.dofs)}, {rows}, "
-            f"{dof}) it must be (bodies, {dof}) or (bodies, {dof}, {dof})"
+            f"{name} has shape {array.shape}: with J of shape ({contacts}, {len(group.dofs)}, "
+            f"{rows}, {dof}) it must be (bodies, {dof}) or (bodies, {dof}, {dof})"
         )
     _warn_of_one_matrix(name, array, group.bodies)
     return inverted(array) if mass is not None else array

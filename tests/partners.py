@@ -30,7 +30,7 @@ def package_problem(arrays: ProblemArrays) -> cs.Problem:
 
 
 def awkward_problem(*key, partners, set_name="disc", rows=3, contacts=14) -> ProblemArrays:
-    """Vertices of a cloth: a repeated contact, immovable ones, and bodies that are twice partners."""
+    """Vertices of a cloth: a repeated contact, immovable ones, bodies that are twice partners."""
     rng = generator("partners", *key, partners, set_name, rows)
     arrays = random_problem(
         rng, contacts, 8, rows, 3, set_name, diagonal=bool(partners % 2), partners=partners

@@ -1,11 +1,11 @@
 """A sweep over contacts of four vertices: ours in every form, and a loop in Numba.
 
-The contacts are those of one step of a sheet that lies in 8 folds: vertices and faces nearer to each
-other than a thickness (`cs.bvh`), with friction. Factorized Gauss-Seidel over colours on one thread
-and on all cores, with J compressed (a frame and four weights, 13 numbers) or in full (36); scalar
-visits in the natural order; and, in the natural order, the loop that one writes with Numba, with
-w = M^-1 J^T lambda and J and M^-1 J^T stored. The runs are interleaved, and medians count. Writes
-cloth_four_partners.csv and tells the goal: compressed, coloured, one thread, 4 x Numba.
+The contacts are those of one step of a sheet that lies in 8 folds: vertices and faces nearer to
+each other than a thickness (`cs.bvh`), with friction. Factorized Gauss-Seidel over colours on one
+thread and on all cores, with J compressed (a frame and four weights, 13 numbers) or in full (36);
+scalar visits in the natural order; and, in the natural order, the loop that one writes with Numba,
+with w = M^-1 J^T lambda and J and M^-1 J^T stored. The runs are interleaved, and medians count.
+Writes cloth_four_partners.csv and tells the goal: compressed, coloured, one thread, 4 x Numba.
 
     python benchmarks/cloth/four_partners.py [--sheets 60x61,164x165] [--repeats 15]
 """

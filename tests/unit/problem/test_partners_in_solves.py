@@ -205,7 +205,7 @@ def test_partners_are_checked():
     for count in (0, 5):
         with pytest.raises(ValueError, match=r"J has shape .*from 1 to 4 partners"):
             cs.Problem(np.zeros((2, count, 3, 3)), bodies=np.zeros((2, count), int), **good)
-    with pytest.raises(ValueError, match="J is a tuple of 5 arrays: .*from 1 to 4 partners"):
+    with pytest.raises(ValueError, match=r"J is a tuple of 5 arrays: .*from 1 to 4 partners"):
         cs.Group((np.zeros((2, 3, 3)),) * 5, np.zeros((2, 5), int), good["b"])
     parts = (np.zeros((2, 3, 3)), np.zeros((2, 3, 6)), np.zeros((2, 2, 3)))
     with pytest.raises(ValueError, match=r"J is a tuple of .*same contacts and rows"):
