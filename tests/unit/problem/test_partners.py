@@ -19,6 +19,8 @@ from agreement import (
 from partners import PARTNERS, awkward_problem, mixed_case, package_problem
 from reference_numpy import ReferenceProblem, natural_maps
 
+INSTRUCTIONS = tuple(name for name, runs in cs.info()["instructions"].items() if runs)
+
 # ---- A and products with it ---------------------------------------------------------------------
 
 
@@ -97,6 +99,62 @@ def test_averaging_counts_adjacent_contacts(partners):
     for local in ("auto", "block"):
         options = {"solver": "gauss_seidel", "averaging": "adjacent", "local": local}
         assert_impulses_agree(problem, reference, scheme="factorized", **options)
+
+
+def test_the_scheme_with_symmetric_halves():
+    problem, _, _ = mixed_case()
+    options = {"method": "symmetric_gauss_seidel", "max_iterations": 4} | EXACTLY
+    wanted = cs.solve(problem, scheme="matrix", **options)
+    found = cs.solve(problem, scheme="symmetric_half", **options)
+    assert_close(flat(found.impulses), flat(wanted.impulses), 1e-12, "symmetric_half")
+
+
+def vertices(*, proportional):
+    """Contacts of four vertices, with a fixed one and repeated ones."""
+    rng, count = generator("vertices", proportional), 150
+    near = rng.integers(0, 380, (count, 1)) + rng.permuted(
+        np.tile(np.arange(12), (count, 1)), axis=1
+    )
+    bodies = near[:, :4]
+    bodies[::37, -1], bodies[5, 1] = -1, bodies[5, 0]
+    frames = rng.normal(size=(count, 1, 3, 3))
+    J = rng.normal(size=(count, 4, 1, 1)) * frames
+    if not proportional:
+        J[11, 2, 1, 1] += 1e-3
+    inverse = np.repeat(rng.uniform(0.5, 2.0, (400, 1)), 3, axis=1)
+    inverse[40] = 0.0
+    b = rng.normal(size=(count, 3))
+    return cs.Problem(J, inverse, b, 0.6, bodies=bodies, compliance=1.0)
+
+
+@pytest.mark.parametrize("proportional", (True, False))
+@pytest.mark.parametrize("dtype", (*DTYPES, "mixed"))
+@pytest.mark.parametrize("order", ("natural", "colored"))
+@pytest.mark.parametrize("method", ("jacobi", "gauss_seidel"))
+def test_vectors_of_four_vertices(method, order, dtype, proportional):
+    if (method, order) == ("jacobi", "colored"):
+        order = "reverse"
+    problem = vertices(proportional=proportional)
+    options = {"method": method, "scheme": "factorized", "dtype": dtype, "max_iterations": 5}
+    for setup in ({}, {"relaxation": 0.7, "averaging": 0.8}, {"bound": "previous"}):
+        given = options | setup | EXACTLY | {"order": order}
+        wanted = cs.solve(problem, instructions="scalar", **given)
+        for instructions in INSTRUCTIONS:
+            found = cs.solve(problem, instructions=instructions, **given)
+            assert found.info["kernel"].endswith("compressed") == proportional
+            tolerance = {"float64": 1e-13, "float32": 2e-5, "mixed": 2e-6}[dtype]
+            what = f"{instructions}, {setup}"
+            assert_close(found.impulses, wanted.impulses, tolerance, what)
+            in_full = cs.solve(problem, instructions=instructions, compressed=False, **given)
+            assert "compressed" not in in_full.info["kernel"]
+            assert_close(in_full.impulses, wanted.impulses, tolerance, what)
+
+
+def test_natural_map_of_vectors():
+    problem = vertices(proportional=True)
+    for options in ({}, {"compressed": False}, {"instructions": "scalar"}):
+        result = cs.solve(problem, method="gauss_seidel", order="colored", rtol=1e-10, **options)
+        assert result.converged, result.message
 
 
 @pytest.mark.parametrize("velocities", ("recompute", "add", "accumulate"))
