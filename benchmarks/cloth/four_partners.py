@@ -2,12 +2,12 @@
 
 The contacts are those of one step of a sheet that lies in 8 folds: vertices and faces nearer to
 each other than a thickness (`cs.bvh`), with friction. Factorized Gauss-Seidel over colours on one
-thread and on all cores, with J compressed (a frame and four weights, 13 numbers) or in full (36);
+thread and on `threads`, with J compressed (a frame and four weights, 13 numbers) or in full (36);
 scalar visits in the natural order; and, in the natural order, the loop that one writes with Numba,
 with w = M^-1 J^T lambda and J and M^-1 J^T stored. The runs are interleaved, and medians count.
 Writes cloth_four_partners.csv and tells the goal: compressed, coloured, one thread, 4 x Numba.
 
-    python benchmarks/cloth/four_partners.py [--sheets 60x61,164x165] [--repeats 15]
+    python benchmarks/cloth/four_partners.py [--sheets 60x61,164x165] [--repeats 15] [--threads 2]
 """
 
 import argparse
@@ -147,22 +147,23 @@ def numba_sweep(problem, sweeps, dtype):
     return task
 
 
-def variants():
+def variants(most):
     """Options of our sweeps by name."""
     yield "scalar", {"instructions": "scalar", "order": "natural", "threads": 1}
-    for threads in dict.fromkeys((1, cores())):
+    for threads in dict.fromkeys((1, most)):
         for name, compressed in (("full", False), ("compressed", True)):
             options = {"order": "colored", "compressed": compressed, "threads": threads}
             yield f"{name}, {threads} threads", options
 
 
-def rows_of(sheet, repeats):
+def rows_of(sheet, repeats, most):
     """Figures of one sheet, in both precisions."""
     problem = problem_of(*sheet)
     sweeps = max(2, 200_000 // problem.contacts)
     for dtype in DTYPES:
         solvers = {
-            name: sweeping(problem, sweeps, dtype=dtype, **options) for name, options in variants()
+            name: sweeping(problem, sweeps, dtype=dtype, **options)
+            for name, options in variants(most)
         }
         tasks = {name: lambda s=solver: s.solve().sweep_time for name, solver in solvers.items()}
         loop = numba_sweep(problem, sweeps, dtype)
@@ -192,11 +193,12 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sheets", type=sheets_of, default=SHEETS)
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=cores(), help="the most threads")
     parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     given = parser.parse_args(argv)
     rows = []
     for sheet in given.sheets:
-        for row in rows_of(sheet, given.repeats):
+        for row in rows_of(sheet, given.repeats, given.threads):
             rows.append(row)
             print(on_a_line(row), flush=True)
     for row in rows:
