@@ -696,7 +696,7 @@ def solve(
     Parameters
     ----------
     problem
-        A `Problem`, or the contact Jacobian J ``(K, 2, m, d)``.
+        A `Problem`, or the contact Jacobian J ``(K, p, m, d)``.
     Minv, b, mu, bodies, mass, rows, sets, lo, hi, compliance
         As for `Problem`, when J is given.
     strict

@@ -103,6 +103,16 @@ static void run(cs_on_device *d, const cs_step_list *list)
 
 /* ---- packing ------------------------------------------------------------------------------------- */
 
+/* The first group whose contacts are not between two bodies, for which there are no factors on a device; -1: none. */
+static int group_without_kernels(const cs_problem *problem)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        int partners = problem->block_group[g].partners;
+        if (partners && partners != CS_PAIR) return g;
+    }
+    return -1;
+}
+
 /* Refuses what has no kernels. */
 static cs_status check(const cs_pack_request *request, const char *name, cs_error *error)
 {
@@ -118,6 +128,13 @@ static cs_status check(const cs_pack_request *request, const char *name, cs_erro
     if (strcmp(request->scheme->name, "factorized") == 0) {
         cs_packed packed = {.setting = request->setting};
         cs_velocities velocities = cs_velocities_of(&packed);
+        int g = group_without_kernels(request->problem);
+        if (g >= 0)
+            return cs_fail(error, CS_INVALID,
+                           "group %d has contacts of %d bodies, for which scheme='factorized' has "
+                           "no kernels for device='%s': it takes contacts of 2 bodies, and "
+                           "scheme='matrix' takes all",
+                           g, request->problem->block_group[g].partners, name);
         if (velocities == CS_ADD || velocities == CS_ACCUMULATE)
             return cs_fail(error, CS_INVALID,
                            "velocities='%s' has no kernels for device='%s', which recomputes "
@@ -147,6 +164,8 @@ static void describe_request(cs_packed *packed, const cs_pack_request *request)
 static cs_status choose(const cs_pack_request *request, const cs_scheme **scheme, cs_error *error)
 {
     cs_packed packed = {0};
+    *scheme = cs_scheme_find("matrix");
+    if (group_without_kernels(request->problem) >= 0) return CS_OK;
     describe_request(&packed, request);
     packed.device_kernels = NULL;
     return cs_scheme_choose(&packed, request->local, scheme, error);

@@ -4,16 +4,16 @@
 
 #include "prox/prox.h"
 
-/* Whether a kernel can visit several contacts of this group at once. It needs one of three shapes and a fixed,
+/* Whether a kernel can visit several contacts of this group at once. It needs one of four shapes and a fixed,
  * small number of parameters, and cannot call a user's support function. */
 static inline int cs_fits_lanes(const cs_block_group *group)
 {
     const cs_set *set = group->set;
-    int spatial =
-        group->dof[0] == 6 && group->dof[1] == 6 && (group->rows == 3 || group->rows == 4);
-    int planar = group->dof[0] == 3 && group->dof[1] == 3 && group->rows == 2;
+    int spatial = cs_has_pairs_of(group, 6) && (group->rows == 3 || group->rows == 4);
+    int planar = cs_has_pairs_of(group, 3) && group->rows == 2;
+    int cloth = cs_has_four_vertices(group) && group->rows == 3;
     int fits = !set->variable && !set->alone && group->parameters <= CS_LANE_PARAMETERS;
-    return (spatial || planar) && fits && group->count > 0;
+    return (spatial || planar || cloth) && fits && group->count > 0;
 }
 
 #endif

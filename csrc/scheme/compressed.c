@@ -258,11 +258,67 @@ static int contact_fits(const contact *c, double tolerance, int *handedness)
                        : spatial_fits(c, tolerance, handedness);
 }
 
+/* ---- contacts of four vertices --------------------------------------------------------------- */
+
+enum { VERTICES = CS_MAX_PARTNERS, ENTRIES = 9 };
+
+/* The partner whose first row of G is the longest one, and that length. */
+static int longest_side(const double *scaled, double *length)
+{
+    int longest = 0;
+    *length = 0;
+    for (int s = 0; s < VERTICES; s++) {
+        double own = sqrt(dot(3, scaled + ENTRIES * s, scaled + ENTRIES * s));
+        if (own > *length) longest = s, *length = own;
+    }
+    return longest;
+}
+
+/* numbers <- the frame F and the weights g with G_s = g_s F of each partner, to rounding of the largest G_s. The first row
+ * of F has length 1. Returns 0 if G has another form. */
+static int compress_weighted(const cs_packed *packed, const cs_block_group *blocks, int64_t index,
+                             double *numbers)
+{
+    double scaled[VERTICES * ENTRIES], length, *frame = numbers, *weight = numbers + ENTRIES;
+    cs_scaled_jacobian(packed->problem, blocks, index, scaled);
+    memset(numbers, 0, (ENTRIES + VERTICES) * sizeof *numbers);
+    int side = longest_side(scaled, &length);
+    for (int i = 0; i < ENTRIES && length > 0; i++) frame[i] = scaled[ENTRIES * side + i] / length;
+
+    /* The weights fit G best in the mean square. */
+    double size = dot(ENTRIES, frame, frame), largest = 0;
+    for (int i = 0; i < ENTRIES; i++) largest = fmax(largest, fabs(frame[i]));
+    for (int s = 0; s < VERTICES; s++) {
+        const double *own = scaled + ENTRIES * s;
+        if (length > 0) weight[s] = s == side ? length : dot(ENTRIES, own, frame) / size;
+        double bound = tolerance_of(packed) * length * largest;
+        for (int i = 0; i < ENTRIES; i++)
+            if (!(fabs(own[i] - weight[s] * frame[i]) <= bound)) return 0;
+    }
+    return 1;
+}
+
+/* CS_WEIGHTED if the first contacts of a group allow it. */
+static cs_form form_of_vertices(const cs_packed *packed, const cs_block_group *blocks)
+{
+    double numbers[ENTRIES + VERTICES];
+    for (int64_t k = 0; k < blocks->count && k < FIRST_CONTACTS; k++)
+        if (!compress_weighted(packed, blocks, k, numbers)) return CS_GENERAL;
+    return CS_WEIGHTED;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
 void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedness)
 {
     const cs_problem *problem = packed->problem;
     const cs_block_group *blocks = &problem->block_group[g];
     double tolerance = tolerance_of(packed);
+    if (blocks->partners != CS_PAIR) {
+        *form = form_of_vertices(packed, blocks);
+        *handedness = 1;
+        return;
+    }
     *form = blocks->dof[0] == 3 ? CS_PLANAR : CS_SPHERES;
     *handedness = 0;
 
@@ -305,6 +361,9 @@ int cs_compress(const cs_packed *packed, int g, int64_t index, double *numbers)
         copy_frame(blocks, index, numbers);
         return 1;
     }
+
+    if (packed->group[g].factors.form == CS_WEIGHTED)
+        return compress_weighted(packed, blocks, index, numbers);
 
     /* Test the contact. */
     contact c = contact_of(blocks, index);

@@ -6,7 +6,8 @@
  * and for each body its L, if M^-1 is a multiple of the identity for the linear velocity, and I^-1 (for spheres also a
  * multiple) for the angular one, without coupling between the two. In the plane, n and the four angular entries
  * of G are stored: 6 numbers instead of 12. If a sweep reads its data from memory, half the bytes take half the
- * time. A group is compressed if J of each of its contacts has this form to rounding. */
+ * time. Contacts of four vertices of a cloth have G_s = g_s F with one frame F (3, 3) for all of them: 13 numbers instead of
+ * 36. A group is compressed if J of each of its contacts has this form to rounding. */
 #ifndef CS_COMPRESSED_H
 #define CS_COMPRESSED_H
 

@@ -34,16 +34,18 @@ typedef struct cs_row_pieces {
 
 /* How the factors G of a group's blocks are stored: in full, or compressed (scheme/compressed.h). */
 typedef enum cs_form {
-    CS_GENERAL, /* G itself */
-    CS_SPHERES, /* frame and lever arms; I^-1 of every body is a multiple of the identity */
-    CS_SOLIDS,  /* frame and lever arms; bodies have any I^-1 */
-    CS_PLANAR,  /* contacts in the plane: frame and the angular entries of G */
+    CS_GENERAL,  /* G itself */
+    CS_SPHERES,  /* frame and lever arms; I^-1 of every body is a multiple of the identity */
+    CS_SOLIDS,   /* frame and lever arms; bodies have any I^-1 */
+    CS_PLANAR,   /* contacts in the plane: frame and the angular entries of G */
+    CS_WEIGHTED, /* contacts of four vertices: frame and the weight of each */
 } cs_form;
 
 /* The number of entries per visit in cs_packed_factors.scaled. */
 CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 {
-    return form == CS_GENERAL ? rows * dof_sum : form == CS_PLANAR ? 6 : 12;
+    if (form == CS_GENERAL) return rows * dof_sum;
+    return form == CS_PLANAR ? 6 : form == CS_WEIGHTED ? 9 + CS_MAX_PARTNERS : 12;
 }
 
 /* Arrays of numbers are void * here: float or double, depending on cs_packed.dtype. Those marked (stored)
@@ -54,14 +56,15 @@ CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 typedef struct cs_packed_factors {
     cs_form form;   /* CS_GENERAL for groups that are not in batches */
     int handedness; /* of compressed frames: 1 if the last axis is n x t, -1 if it is -n x t */
-    void *scaled;   /* (count, m d_0 + m d_1) (stored): G, or the numbers of a compressed contact */
+    void *
+        scaled; /* (count, m d_0 + ... + m d_(p-1)) (stored): G, or the numbers of a compressed contact */
     void *compliance;  /* (count, m): diagonal of Sigma; or NULL */
-    int64_t *velocity; /* (count, 2): indices into cs_packed.velocity */
-    int32_t *place;    /* (slots / lanes, 2, lanes): the same indices for groups in batches */
+    int64_t *velocity; /* (count, p): indices into cs_packed.velocity */
+    int32_t *place;    /* (slots / lanes, p, lanes): the same indices for groups in batches */
     void
-        *contribution; /* (slots, 2, stride of d): G^T lambda of each side, for batches whose visits
+        *contribution; /* (slots, p, stride of d): G^T lambda of each side, for batches whose visits
                          * share bodies; or NULL */
-    int64_t *sum;      /* (count, 2): where the part accumulates its changes of u; or NULL */
+    int64_t *sum;      /* (count, p): where the part accumulates its changes of u; or NULL */
 } cs_packed_factors;
 
 /* What schemes over rows read of a group: its rows of blocks, of A or of T. */
@@ -82,13 +85,16 @@ typedef struct cs_packed_rows {
  * scheme is zero. */
 typedef struct cs_packed_group {
     int64_t count;
-    int lanes;             /* visits made at once */
-    int64_t slots;         /* lanes of all batches; equal to `count` if `lanes` is 1 */
-    int64_t *slot;         /* (count): batch x lanes + lane of a visit; NULL if `lanes` is 1 */
-    int keeps;             /* its visits copy lambda_k to cs_packed.kept before they change it */
-    unsigned char *used;   /* (slots / lanes): lanes of each batch that have a visit */
-    int64_t first_impulse; /* index into cs_packed.lambda */
-    int rows, dof[2];
+    int lanes;                /* visits made at once */
+    int64_t slots;            /* lanes of all batches; equal to `count` if `lanes` is 1 */
+    int64_t *slot;            /* (count): batch x lanes + lane of a visit; NULL if `lanes` is 1 */
+    int keeps;                /* its visits copy lambda_k to cs_packed.kept before they change it */
+    unsigned char *used;      /* (slots / lanes): lanes of each batch that have a visit */
+    int64_t first_impulse;    /* index into cs_packed.lambda */
+    int rows, partners;       /* m and p */
+    int dof[CS_MAX_PARTNERS]; /* d of each partner */
+    int column[CS_MAX_PARTNERS +
+               1]; /* the columns of G before those of each partner, and all of them */
     cs_set_kind set;
     int parameters;
     int64_t *row; /* (count): first row of the visited block in lambda; NULL in batches */
@@ -215,6 +221,14 @@ typedef enum cs_row_products {
 typedef struct cs_walk {
     int64_t first, step, count;
 } cs_walk;
+
+/* The degrees of freedom of all partners; 0 if they differ. */
+CS_DEVICE static inline int cs_common_dof(const cs_packed_group *group)
+{
+    for (int s = 1; s < group->partners; s++)
+        if (group->dof[s] != group->dof[0]) return 0;
+    return group->dof[0];
+}
 
 /* The distance from one body's velocity to the next: a multiple of 16 bytes in both precisions. */
 CS_DEVICE static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }

@@ -28,7 +28,9 @@ static const cs_wide_kernels *const builds[] = {
 /* Whether a kernel can visit the contacts of a group. */
 static int has_kernel(const cs_packed *packed, int g, cs_local local)
 {
-    return !cs_solves_block(local) && cs_fits_lanes(&packed->problem->block_group[g]);
+    const cs_block_group *blocks = &packed->problem->block_group[g];
+    if (packed->device_kernels && blocks->partners != CS_PAIR) return 0;
+    return !cs_solves_block(local) && cs_fits_lanes(blocks);
 }
 
 /* Whether the stages can be visited in batches. A simultaneous stage can if it is the only one. */
@@ -55,8 +57,11 @@ static int velocities_fit(const cs_packed *packed)
         length += (double)bodies->count * cs_velocity_stride(bodies->dof);
     }
 
-    /* Copies of parts in concurrent stages: at most two bodies per contact. */
-    length += 2.0 * (double)problem->blocks * CS_MAX_DOF;
+    /* Copies of parts in concurrent stages: at most one for each partner of a block. */
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *blocks = &problem->block_group[g];
+        length += (double)blocks->partners * (double)blocks->count * CS_MAX_DOF;
+    }
     return length < (double)INT32_MAX;
 }
 
@@ -108,6 +113,21 @@ CS_INLINE int conflicts(batch_walk *w, int64_t first, int64_t second)
     return 0;
 }
 
+/* The same for a block with more than two partners. */
+static int conflict_of_several(batch_walk *w, const cs_block_group *blocks, int64_t index)
+{
+    int32_t begun = (int32_t)w->begun;
+    for (int s = 0; s < blocks->partners; s++) {
+        int64_t body = moving_body(blocks, index, s);
+        if (body >= 0 && w->touched[body] == begun) return 1;
+    }
+    for (int s = 0; s < blocks->partners; s++) {
+        int64_t body = moving_body(blocks, index, s);
+        if (body >= 0) w->touched[body] = begun;
+    }
+    return 0;
+}
+
 /* Puts the visits of a range into batches. */
 static void lay_range(batch_walk *w, cs_stage_kind kind, const cs_range *range)
 {
@@ -120,7 +140,12 @@ static void lay_range(batch_walk *w, cs_stage_kind kind, const cs_range *range)
     for (; w->visit < range->first + range->count; w->visit++) {
         /* A full batch, or a conflict, ends the batch, and the block joins the next one. */
         if (w->slots % w->lanes == 0) next_batch(w);
-        if (!free) {
+        if (!free && blocks->partners != CS_PAIR) {
+            if (conflict_of_several(w, blocks, index[w->visit])) {
+                next_batch(w);
+                conflict_of_several(w, blocks, index[w->visit]);
+            }
+        } else if (!free) {
             int64_t first = moving_body(blocks, index[w->visit], 0);
             int64_t second = moving_body(blocks, index[w->visit], 1);
             if (conflicts(w, first, second)) {
@@ -358,9 +383,10 @@ static void copy_roots(const cs_packed *packed)
 
 void cs_wide_put_roots(cs_packed *packed)
 {
-    for (int g = 0; g < packed->problem->block_groups; g++)
-        if (packed->group[g].factors.form != CS_GENERAL)
-            put_roots(packed, packed->group[g].factors.form);
+    for (int g = 0; g < packed->problem->block_groups; g++) {
+        cs_form form = packed->group[g].factors.form;
+        if (form != CS_GENERAL && form != CS_WEIGHTED) put_roots(packed, form);
+    }
     copy_roots(packed);
 }
 

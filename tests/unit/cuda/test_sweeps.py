@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from agreement import package_set
+from agreement import EXACTLY, package_set
 from contactsolve import dynamics
 from emulated import DEVICE, EMULATED, ROUNDED, TURNS, on_both, same_bits, turns
 from reference_numpy import random_problem
@@ -245,3 +245,20 @@ def test_a_function_of_the_caller_is_refused():
     problem = cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
     with pytest.raises(ValueError, match="a set calls a function of the caller"):
         cs.Solver(problem, method="gauss_seidel", **EMULATED)
+
+
+def test_contacts_of_four_bodies_are_visited_by_rows_alone():
+    arrays = random_problem(np.random.default_rng(1), 30, 60, 3, 3, "disc", partners=4)
+    problem = cs.Problem(
+        arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=package_set(arrays)
+    )
+    wrong = f"group 0 has contacts of 4 bodies, .* no kernels for device='{DEVICE}'"
+    with pytest.raises(ValueError, match=wrong):
+        cs.Solver(problem, scheme="factorized", **EMULATED)
+
+    # The scheme "auto" takes rows.
+    options = {"method": "gauss_seidel", "order": "colored", "max_iterations": 5} | EXACTLY
+    found = cs.solve(problem, **options, **EMULATED)
+    wanted = cs.solve(problem, scheme="matrix", instructions="scalar", **options)
+    assert found.info["scheme"] == "matrix"
+    np.testing.assert_allclose(found.impulses, wanted.impulses, rtol=0, atol=1e-13)
