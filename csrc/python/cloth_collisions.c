@@ -6,7 +6,7 @@
 
 /* ---- what collides ----------------------------------------------------------------------------------- */
 
-/* collide(numbers (thickness, mu, push), counts (stop_after, iterations, zones, has_self, is_allowed, k), rule) */
+/* collide(numbers (thickness, mu, push), counts (stop_after, iterations, zones, has_self, is_allowed, is_problem, k), rule) */
 PyObject *cloth_collide(cloth_object *self, PyObject *args)
 {
     PyObject *numbers, *counts;
@@ -17,9 +17,17 @@ PyObject *cloth_collide(cloth_object *self, PyObject *args)
     if (number && (count = int64_array(counts, "counts")) && cloth_begin(self) == 0) {
         const double *x = PyArray_DATA(number);
         const int64_t *n = PyArray_DATA(count);
-        const cs_collision_options options = {x[0], x[1], x[2],         n[0],      n[1],
-                                              n[2], n[3] != 0, n[4] != 0, (int)n[5],
-                                              cs_split_rule_find(rule)};
+        const cs_collision_options options = {.thickness = x[0],
+                                              .mu = x[1],
+                                              .push = x[2],
+                                              .stop_after = n[0],
+                                              .iterations = n[1],
+                                              .zones = n[2],
+                                              .has_self = n[3] != 0,
+                                              .is_allowed = n[4] != 0,
+                                              .is_problem = n[5] != 0,
+                                              .k = (int)n[6],
+                                              .rule = cs_split_rule_find(rule)};
         if (cs_cloth_collide(&self->cloth, &options, &error)) raise_error(&error);
         cloth_end(self);
     }
@@ -102,27 +110,32 @@ PyObject *cloth_check(cloth_object *self, PyObject *args)
 /* ---- contacts ------------------------------------------------------------------------------------------ */
 
 /* Arrays of all contacts. */
-enum { VERTICES, WEIGHTS, NORMALS, GAPS, BOUNDS, IMPULSES, IS_IMPACT, ARRAYS };
+enum { VERTICES, WEIGHTS, NORMALS, GAPS, BOUNDS, IMPULSES, RATES, IS_IMPACT, ARRAYS };
 
-static void copy_contact(PyObject *const *array, int64_t i, const cs_contact *contact)
+static void copy_contact(PyObject *const *array, int64_t i, const cs_collisions *c,
+                         const cs_contact *contact)
 {
+    double u[3];
+    cs_contact_rate(c, contact, u);
     char *to[ARRAYS];
     for (int k = 0; k < ARRAYS; k++) to[k] = PyArray_DATA((PyArrayObject *)array[k]);
     memcpy((int64_t *)(void *)to[VERTICES] + 4 * i, contact->vertex, sizeof contact->vertex);
     memcpy((double *)(void *)to[WEIGHTS] + 4 * i, contact->weight, sizeof contact->weight);
     memcpy((double *)(void *)to[NORMALS] + 3 * i, contact->normal, sizeof contact->normal);
     memcpy((double *)(void *)to[IMPULSES] + 3 * i, contact->impulse, sizeof contact->impulse);
+    memcpy((double *)(void *)to[RATES] + 3 * i, u, sizeof u);
     ((double *)(void *)to[GAPS])[i] = contact->gap;
     ((double *)(void *)to[BOUNDS])[i] = contact->bound;
     ((npy_bool *)to[IS_IMPACT])[i] = contact->is_impact != 0;
 }
 
-/* contacts() -> (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), is_impact (K)) */
+/* contacts() -> (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), rates (K, 3), is_impact
+ * (K)); rates: relative velocities. */
 PyObject *cloth_contacts(cloth_object *self, PyObject *unused)
 {
-    static const int columns[ARRAYS] = {4, 4, 3, 0, 0, 3, 0};
+    static const int columns[ARRAYS] = {4, 4, 3, 0, 0, 3, 3, 0};
     static const int types[ARRAYS] = {NPY_INT64,  NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
-                                      NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
+                                      NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
     (void)unused;
     if (cloth_begin(self) < 0) return NULL;
     const cs_collisions *c = &self->cloth.collisions;
@@ -134,7 +147,7 @@ PyObject *cloth_contacts(cloth_object *self, PyObject *unused)
         else PyTuple_SET_ITEM(answer, k, array[k]);
     }
     for (int64_t i = 0; answer && i < c->contacts; i++)
-        copy_contact(array, i, (const cs_contact *)c->contact.data + i);
+        copy_contact(array, i, c, (const cs_contact *)c->contact.data + i);
     cloth_end(self);
     return answer;
 }
@@ -145,8 +158,12 @@ PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses)
     PyArrayObject *impulse = double_array(impulses, "impulses");
     if (impulse && cloth_begin(self) == 0) {
         cs_collisions *c = &self->cloth.collisions;
-        if (PyArray_SIZE(impulse) == 3 * c->contacts) cs_give_impulses(c, PyArray_DATA(impulse));
-        else PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
+        if (PyArray_SIZE(impulse) == 3 * c->contacts) {
+            cs_give_impulses(c, PyArray_DATA(impulse));
+            c->is_solved = 1;
+        }
+        else
+            PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
         cloth_end(self);
     }
     Py_XDECREF(impulse);

@@ -333,7 +333,8 @@ static PyMethodDef cloth_methods[] = {
     {"check", (PyCFunction)(void (*)(void))cloth_check, METH_VARARGS,
      "check(positions, threads)\n--\n\nRaises for intersections."},
     {"contacts", (PyCFunction)(void (*)(void))cloth_contacts, METH_NOARGS,
-     "contacts()\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, is_impact)."},
+     "contacts()\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, rates, "
+     "is_impact)."},
     {"set_impulses", (PyCFunction)(void (*)(void))cloth_set_impulses, METH_O,
      "set_impulses(impulses)\n--\n\nGives impulses to the contacts that `predict` has found."},
     {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,
