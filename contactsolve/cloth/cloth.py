@@ -320,6 +320,12 @@ class Cloth:
         made.check(self._vertices)
         return made
 
+    def _begin_collisions(
+        self, collisions: Collisions, obstacles: Sequence[Obstacle], has_self: bool
+    ) -> None:
+        """Begin to collide, in a state that is known to be free."""
+        self._colliding = Colliding(self._core, collisions, obstacles, has_self, self._threads)
+
     def __repr__(self) -> str:
         vertices, faces = len(self.masses), len(self.faces)
         try:
@@ -592,6 +598,7 @@ class Cloth:
         *,
         attach: Any = None,
         forces: Any = None,
+        obstacles: Sequence[Obstacle] | None = None,
         threads: int | None = None,
     ) -> Cloth:
         """Return the cloth of a frame of a recording, which goes on with the same bits.
@@ -605,6 +612,9 @@ class Cloth:
         attach, forces
             As for `Cloth`, in place of the recorded ones; None: those. A file cannot hold
             functions: these must be given again.
+        obstacles
+            The same, with the recorded meshes; those that moved are at first where they were in
+            the frame.
         threads
             By default as recorded. They change no bit.
 
@@ -617,11 +627,13 @@ class Cloth:
         Raises
         ------
         ValueError
-            The file, or this frame of it, is damaged; or `attach` or `forces` is missing.
+            The file, or this frame of it, is damaged; or `attach`, `forces` or `obstacles` is missing.
         IndexError
             There is no such frame.
         """
-        return restore(cls, path, frame, threads, attach=attach, forces=forces)
+        return restore(
+            cls, path, frame, threads, attach=attach, forces=forces, obstacles=obstacles
+        )
 
     @property
     def info(self) -> dict[str, Any]:
