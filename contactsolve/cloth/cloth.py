@@ -133,7 +133,7 @@ class Cloth:
     info
         Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
         the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
-        ``steps_not_converged``, and ``numerics_seconds``. With collisions also
+        ``steps_not_converged``. With collisions also
 
         ``free``
             True: the certificate found no contact on the way of the last step.
@@ -153,8 +153,10 @@ class Cloth:
             With ``response="problem"``: status and iterations of the solve, and its contacts.
         ``obstacle_impulses``
             Impulse of each obstacle on the cloth, ``(obstacles, 3)`` [N s].
-        ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``, ``certificate_seconds``
-            Where the time went.
+        ``numerics_seconds``, ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``,
+        ``certificate_seconds``
+            Where the time went: assembly and solves; trees and their queries; distances and
+            continuous collision detection; impulses; the certificate with its own queries.
 
     Raises
     ------

@@ -249,19 +249,19 @@ static PyObject *obstacle_impulses(const cs_collisions *c)
     return answer;
 }
 
-PyObject *cloth_collision_report(const cs_collisions *c)
+PyObject *cloth_collision_report(const cs_cloth *cloth)
 {
-    const cs_collision_report *r = &c->report;
-    PyObject *impulses = obstacle_impulses(c);
+    const cs_collision_report *r = &cloth->collisions.report;
+    PyObject *impulses = obstacle_impulses(&cloth->collisions);
     if (!impulses) return NULL;
     return Py_BuildValue(
-        "{s:O,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:d,s:d,s:d,s:N}", "free",
-        r->is_free ? Py_True : Py_False, "candidates", (long long)r->candidates, "contacts",
-        (long long)r->contacts, "impacts", (long long)r->impacts, "sweeps", (long long)r->sweeps,
-        "passes", (long long)r->passes, "queries", (long long)r->queries, "zones",
-        (long long)r->zones, "zone_vertices", (long long)r->zone_vertices, "touching",
-        (long long)r->touching, "obstacle_moved", r->moved, "candidate_seconds",
-        r->candidate_seconds, "narrow_seconds", r->narrow_seconds, "response_seconds",
-        r->response_seconds, "certificate_seconds", r->certificate_seconds, "obstacle_impulses",
-        impulses);
+        "{s:O,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:d,s:d,s:d,s:d,s:N}", "free",
+        r->is_free ? Py_True : Py_False, "steps_refused", (long long)cloth->refused, "candidates",
+        (long long)r->candidates, "contacts", (long long)r->contacts, "impacts",
+        (long long)r->impacts, "sweeps", (long long)r->sweeps, "passes", (long long)r->passes,
+        "queries", (long long)r->queries, "zones", (long long)r->zones, "zone_vertices",
+        (long long)r->zone_vertices, "touching", (long long)r->touching, "obstacle_moved", r->moved,
+        "numerics_seconds", cloth->report.seconds, "candidate_seconds", r->candidate_seconds,
+        "narrow_seconds", r->narrow_seconds, "response_seconds", r->response_seconds,
+        "certificate_seconds", r->certificate_seconds, "obstacle_impulses", impulses);
 }
