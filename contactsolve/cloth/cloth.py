@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import _core
 from .._arrays import finite_array, read_only
 from .._optional import optional
-from .._options import count, most_threads, one_of
+from .._options import count, flag, most_threads, one_of
+from ..problem import Problem
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
 from ._attachment import Attachment
+from ._colliding import Colliding
+from ._contact_problem import contacts_of, problem_of
 from ._layout import PathLike
 from ._mesh import points, read_mesh
 from ._restoring import restore
 from ._running import run
+from ._scalars import graph_of, numbers_of, steps_of
+from ._state import ClothState, Energy
+from .collisions import Collisions
+from .obstacle import Obstacle
 
 __all__ = ["Cloth", "Energy"]
 
@@ -27,19 +33,10 @@ _MODELS = ("hinge", "quadratic")
 _DTYPES = ("float64", "float32", "mixed")  # by their numbers in C
 _MOST_ITERATIONS = 10_000  # of a solve, unless the caller says how many
 _MAX_ITERATIONS = 10_000_000  # that the caller may ask for: each takes a few bytes
-_MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
+_MOST_HALVINGS = 20  # of a step whose collisions cannot be resolved
 
 
-class Energy(NamedTuple):
-    """Energies of a cloth [J]; ``sum(energy)`` is that of the whole."""
-
-    kinetic: float
-    gravity: float  # zero at the origin
-    membrane: float
-    bending: float
-
-
-class Cloth:
+class Cloth(ClothState):
     """A triangle mesh with mass, membrane and bending stiffness, moved by implicit Euler steps.
 
     Parameters
@@ -98,6 +95,14 @@ class Cloth:
         ``"auto"``, chosen by counted work for the first step, and when `h` changes.
     threads
         The most threads; None: all that are available. They change no bit.
+    collisions
+        A `Collisions`: how the cloth responds to collisions. Positions before and after each step
+        then have no contact on the straight lines between them, which a certificate proves. None:
+        the cloth passes through itself.
+    obstacles
+        A list of `Obstacle`, with `collisions`.
+    self_collisions
+        Whether the cloth collides with itself.
 
     Attributes
     ----------
@@ -118,8 +123,31 @@ class Cloth:
         Linear solves of a step; it can be assigned.
     info
         Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
-        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made, and
-        ``steps_not_converged``.
+        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
+        ``steps_not_converged``. With collisions also
+
+        ``free``
+            True: the certificate found no contact on the way of the last step.
+        ``candidates``, ``contacts``, ``impacts``
+            Pairs whose boxes overlap; pairs nearer than the thickness before the step; contacts
+            that stopping impulses were for.
+        ``sweeps``, ``passes``, ``queries``
+            Sweeps over all contacts, passes of stopping impulses, traversals of trees.
+        ``zones``, ``zone_vertices``
+            Rigid impact zones and their vertices.
+        ``length``, ``steps_refused``
+            Length of the last step [s]; steps so far that were undone and made shorter.
+        ``touching``, ``obstacle_moved``
+            Pairs that touched from the beginning, with ``allow=True``; the longest way of a vertex
+            of an obstacle [m].
+        ``problem``
+            With ``response="problem"``: status and iterations of the solve, and its contacts.
+        ``obstacle_impulses``
+            Impulse of each obstacle on the cloth, ``(obstacles, 3)`` [N s].
+        ``numerics_seconds``, ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``,
+        ``certificate_seconds``
+            Where the time went: assembly and solves; trees and their queries; distances and
+            continuous collision detection; impulses; the certificate with its own queries.
 
     Raises
     ------
@@ -197,6 +225,9 @@ class Cloth:
         max_iterations: int = _MOST_ITERATIONS,
         M: str = "auto",
         threads: int | None = None,
+        collisions: Collisions | None = None,
+        obstacles: Sequence[Obstacle] = (),
+        self_collisions: bool = True,
     ) -> None:
         # The mesh.
         x, triangles = read_mesh(vertices, faces)
@@ -217,7 +248,7 @@ class Cloth:
             "bending": bending,
             "damping": damping,
         }
-        numbers = _numbers(**material)
+        numbers = numbers_of(**material)
         pull = finite_array("gravity", gravity)
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
@@ -226,14 +257,14 @@ class Cloth:
         self._threads = most_threads(threads)
         most = count("max_iterations", max_iterations, least=1, most=_MAX_ITERATIONS)
         self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
-        labels = labels_of(partition, self._parts, *_graph(self._faces, len(x), partition))
+        labels = labels_of(partition, self._parts, *graph_of(self._faces, len(x), partition))
 
         # The object of C, and its state.
         self._core = _core.Cloth(
             x,
             shape,
             self._faces,
-            np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
+            np.concatenate([numbers, pull, numbers_of(rtol=rtol)]),
             bending_model == "quadratic",
             self._parts,
             labels,
@@ -262,8 +293,33 @@ class Cloth:
         constant = forces is not None and not callable(forces)
         self._forces = self._vectors(forces).copy() if constant else forces
         self._warned = False
+        self._length = 0.0
+        self._solved: dict[str, Any] | None = None
         if velocities is not None:
             self.velocities = velocities
+        self._colliding = self._collide(
+            collisions, obstacles, flag("self_collisions", self_collisions)
+        )
+
+    def _collide(
+        self, collisions: Any, obstacles: Sequence[Obstacle], has_self: bool
+    ) -> Colliding | None:
+        """Return the collisions of this cloth, whose state is checked."""
+        if collisions is None:
+            if len(obstacles):
+                raise ValueError("obstacles needs collisions: Collisions(thickness), say")
+            return None
+        if not isinstance(collisions, Collisions):
+            raise TypeError(f"collisions is {collisions!r}: a Collisions is needed")
+        made = Colliding(self._core, collisions, obstacles, has_self, self._threads)
+        made.check(self._vertices)
+        return made
+
+    def _begin_collisions(
+        self, collisions: Collisions, obstacles: Sequence[Obstacle], has_self: bool
+    ) -> None:
+        """Begin to collide, in a state that is known to be free."""
+        self._colliding = Colliding(self._core, collisions, obstacles, has_self, self._threads)
 
     def __repr__(self) -> str:
         vertices, faces = len(self.masses), len(self.faces)
@@ -279,83 +335,6 @@ class Cloth:
             "a Cloth can be neither copied nor pickled: record a run of it, of 0 s say, as in "
             "cloth.run(0, h, record=path), and load the frame with Cloth.load(path)"
         )
-
-    # ---- state -----------------------------------------------------------------------------------
-
-    @property
-    def dtype(self) -> str:
-        """The precision of the matrix."""
-        return self._dtype
-
-    @property
-    def newton(self) -> int:
-        """Linear solves of a step."""
-        return self._newton
-
-    @newton.setter
-    def newton(self, value: int) -> None:
-        self._newton = count("newton", value, least=1, most=1000)
-
-    @property
-    def masses(self) -> np.ndarray:
-        """Masses of the vertices, ``(n,)`` [kg]."""
-        return self._masses
-
-    @property
-    def faces(self) -> np.ndarray:
-        """Numbers of vertices, ``(m, 3)``."""
-        return self._faces
-
-    @property
-    def attached(self) -> np.ndarray:
-        """Attached vertices, ``(k,)``."""
-        return self._attachment.vertices
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Positions, ``(n, 3)`` [m]."""
-        return self._core.state()[0]
-
-    @positions.setter
-    def positions(self, value: Any) -> None:
-        _, v, time = self._core.state()
-        self._core.set_state(self._vectors(value, "positions"), v, time)
-
-    @property
-    def velocities(self) -> np.ndarray:
-        """Velocities, ``(n, 3)`` [m/s]."""
-        return self._core.state()[1]
-
-    @velocities.setter
-    def velocities(self, value: Any) -> None:
-        x, _, time = self._core.state()
-        self._core.set_state(x, self._vectors(value, "velocities"), time)
-
-    @property
-    def time(self) -> float:
-        """The time [s]."""
-        return self._core.state()[2]
-
-    @time.setter
-    def time(self, value: float) -> None:
-        time = float(_numbers(time=value)[0])
-        if not np.isfinite(time):
-            raise ValueError(f"time is {time:g}: a finite number of seconds is needed")
-        self._core.set_time(time)
-
-    def energy(self) -> Energy:
-        """Return kinetic energy, and those of gravity, membrane and bending [J].
-
-        Returns
-        -------
-        Energy
-            A tuple; that of gravity is zero at the origin.
-        """
-        return Energy(*self._core.energy())
-
-    def momentum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return linear momentum [kg m/s], and angular momentum about the origin [kg m²/s]."""
-        return self._core.momentum()
 
     # ---- steps -----------------------------------------------------------------------------------
 
@@ -384,6 +363,9 @@ class Cloth:
     def step(self, h: float) -> None:
         """Make one step.
 
+        With collisions, a step that cannot be made free of contacts is undone, and one of half the
+        length takes its place: `time` goes on by less than `h`, as ``info["length"]`` tells.
+
         Parameters
         ----------
         h
@@ -392,17 +374,72 @@ class Cloth:
         Raises
         ------
         ValueError
-            h ≤ 0; forces or positions of attached vertices that are not finite; a step whose
-            result is not finite. The state stays as it was.
+            h ≤ 0; forces or positions of attached vertices or obstacles that are not finite; a
+            step whose result is not finite, or that cannot be made free of contacts however short
+            it is. The state stays as it was.
         KeyboardInterrupt
             After Ctrl-C. The state is that before or after the step.
         RuntimeError
             Another thread is in the middle of a step of this cloth. Whatever reads its state or its
             report meanwhile raises this error, too.
         """
-        self._core.step(*self._arguments(h), self.newton, self._threads)
-        if not self._warned:
-            self._warn()
+        length = float(numbers_of(h=h)[0])
+        for _ in range(_MOST_HALVINGS + 1):
+            if self._make_step(length):
+                break
+            length /= 2
+        else:
+            raise ValueError(
+                f"no step from t = {self.time:g} s is free of contacts, however short it is: "
+                "obstacles or attached vertices may leave no room between them"
+            )
+        self._length = length
+        self._warn()
+
+    def _make_step(self, h: float) -> bool:
+        """Try a step of this length; False: collisions need a shorter one."""
+        colliding = self._colliding
+        if colliding is None:
+            return self._core.step(*self._arguments(h), self.newton, self._threads)
+        if 0 < h < np.inf:
+            colliding.begin(self.time + h)
+        if colliding.collisions.response != "problem":
+            return self._core.step(*self._arguments(h), self.newton, self._threads)
+        self._core.predict(*self._arguments(h), self.newton, self._threads)
+        self._solved = colliding.solve(self._inverse_masses())
+        return self._core.conclude(self._threads)
+
+    def contact_problem(self, h: float, name: str = "") -> Problem:
+        """Return the contacts of the next step as a problem; the state stays as it is.
+
+        Parameters
+        ----------
+        h
+            Length of the step [s].
+        name
+            Of the problem.
+
+        Returns
+        -------
+        Problem
+            A block for each contact: pairs nearer than the thickness, and with
+            ``response="problem"`` also those that the motion would bring as near. It has four
+            partners, each a vertex with three degrees of freedom; those that are attached or of an
+            obstacle are −1. b is the relative velocity after the implicit step, and what may be
+            used up of the gap.
+
+        Raises
+        ------
+        ValueError
+            As for `step`; or the cloth has no collisions.
+        """
+        if self._colliding is None:
+            raise ValueError("this cloth has no collisions: pass collisions=Collisions(thickness)")
+        self._colliding.begin(self.time + float(numbers_of(h=h)[0]))
+        self._core.predict(*self._arguments(h), self.newton, self._threads)
+        self._core.set_impulses(np.zeros((len(self._core.contacts()[3]), 3)))
+        contacts = contacts_of(self._core)
+        return problem_of(contacts, self._inverse_masses(), self._colliding.collisions.mu, name)[0]
 
     def run(
         self,
@@ -450,7 +487,7 @@ class Cloth:
         `time` is the sum of the lengths of all steps, with the rounding of each addition, so that a
         loaded cloth goes on with the same bits.
         """
-        lengths = _steps(seconds, h)
+        lengths = steps_of(seconds, h)
         run(self, lengths, callback, record, count("every", every, least=1), overwrite)
 
     @classmethod
@@ -461,6 +498,7 @@ class Cloth:
         *,
         attach: Any = None,
         forces: Any = None,
+        obstacles: Sequence[Obstacle] | None = None,
         threads: int | None = None,
     ) -> Cloth:
         """Return the cloth of a frame of a recording, which goes on with the same bits.
@@ -474,6 +512,9 @@ class Cloth:
         attach, forces
             As for `Cloth`, in place of the recorded ones; None: those. A file cannot hold
             functions: these must be given again.
+        obstacles
+            The same, with the recorded meshes; those that moved are at first where they were in
+            the frame.
         threads
             By default as recorded. They change no bit.
 
@@ -486,21 +527,31 @@ class Cloth:
         Raises
         ------
         ValueError
-            The file, or this frame of it, is damaged; or `attach` or `forces` is missing.
+            The file, or this frame of it, is damaged; or `attach`, `forces` or `obstacles` is
+            missing.
         IndexError
             There is no such frame.
         """
-        return restore(cls, path, frame, threads, attach=attach, forces=forces)
+        return restore(cls, path, frame, threads, attach=attach, forces=forces, obstacles=obstacles)
 
     @property
     def info(self) -> dict[str, Any]:
         """The report of the last step, and numbers of steps."""
-        return self._core.report()
+        told = self._core.report()
+        if self._colliding is not None:
+            told["length"] = self._length
+            if self._solved is not None:
+                told["problem"] = self._solved
+        return told
 
     def _warn(self) -> None:
-        """Tell of the first step whose solve missed its tolerance."""
+        """Tell of the first step whose solve missed its tolerance, and of fast obstacles."""
+        if self._warned and self._colliding is None:
+            return
         told = self._core.report()
-        if told["steps_not_converged"]:
+        if self._colliding is not None:
+            self._colliding.warn(told)
+        if told["steps_not_converged"] and not self._warned:
             self._warned = True
             warnings.warn(
                 f"step {told['steps']}: the solve ended as {told['status']!r} after "
@@ -513,19 +564,12 @@ class Cloth:
 
     def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
         """Return the length of a step, where attached vertices will be, and forces."""
-        step = float(_numbers(h=h)[0])
+        step = float(numbers_of(h=h)[0])
         x, _, time = self._core.state()
         forces = self._forces
         if forces is not None and not isinstance(forces, np.ndarray):
             forces = self._vectors(forces(self))
         return step, self._attachment.targets(x, time + step), forces
-
-    def _vectors(self, value: Any, name: str = "forces") -> np.ndarray:
-        """Return a vector for each vertex."""
-        vectors, wanted = finite_array(name, value), (len(self.masses), 3)
-        if vectors.shape != wanted:
-            raise ValueError(f"{name} has shape {vectors.shape}: {wanted} is needed")
-        return vectors
 
     def _labels(self) -> np.ndarray:
         """Return the part of each vertex."""
@@ -534,45 +578,3 @@ class Cloth:
             np.arange(self._parts), np.diff(self._told["first"])
         )
         return labels
-
-
-def _numbers(**given: Any) -> np.ndarray:
-    """Return single numbers as an array; C checks their ranges."""
-    for name, value in given.items():
-        if np.shape(value) != () or isinstance(value, (str, bytes, complex, type(None))):
-            raise TypeError(f"{name} is {value!r}: a number is needed")
-    return np.array([_float(name, value) for name, value in given.items()])
-
-
-def _float(name: str, value: Any) -> float:
-    """Return a number, unless it is an integer beyond all floats."""
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is too large: a finite number is needed") from None
-
-
-def _steps(seconds: Any, h: Any) -> Iterable[float]:
-    """Return lengths of steps that add up to `seconds`."""
-    seconds, h = map(float, _numbers(seconds=seconds, h=h))
-    if not 0 <= seconds < np.inf:
-        raise ValueError(f"seconds is {seconds}: a number of at least 0 is needed")
-    if not 0 < h < np.inf:
-        raise ValueError(f"h is {h}: a positive number of seconds is needed")
-    whole = seconds / h
-    if whole > _MOST_STEPS:
-        raise ValueError(f"h is {h}: {seconds} s have more than 2^53 such steps")
-    full = int(whole + 1e-9)
-    rest = [seconds - full * h] if whole - full > 1e-9 else []
-    return itertools.chain(itertools.repeat(h, full), rest)
-
-
-def _graph(faces: np.ndarray, vertices: int, partition: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and indptr of the pattern of the edges; only METIS reads the indices."""
-    if not (isinstance(partition, str) and partition == "metis"):
-        return np.empty(0, np.int64), np.zeros(vertices + 1, np.int64)
-    inside = faces[((faces >= 0) & (faces < vertices)).all(axis=1)]
-    ends = np.concatenate([inside[:, [a, b]] for a in range(3) for b in range(3) if a != b])
-    keys = np.unique(ends[:, 0] * vertices + ends[:, 1])
-    indptr = np.searchsorted(keys, vertices * np.arange(vertices + 1)).astype(np.int64)
-    return keys % max(vertices, 1), indptr
