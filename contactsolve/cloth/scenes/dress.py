@@ -1,0 +1,157 @@
+"""S5's scene 1: a dress drapes on a body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._options import one_of
+from ..cloth import Cloth
+from ..collisions import Obstacle
+from ._body import BODIES, Profile, body, offset, over_shoulder, torso
+from ._scene import cloth_of, collisions, scene
+from ._surfaces import Mesh, tube_faces
+
+__all__ = ["dress", "dress_mesh"]
+
+Floats = NDArray[np.float64]
+
+# Rows of the tube; columns, of which some go on over each shoulder; rows over a shoulder.
+_ROWS, _COLUMNS, _STRAP, _OVER = 50, 80, 8, 32
+_TOP, _WAIST, _HEM = 1.255, 1.08, 0.50  # heights [m]
+_FLARE = 0.5  # growth of the radius below the waist
+_CLEARANCE = 8e-3  # [m]
+
+
+@scene(seconds=1.0, h=5e-3)
+def dress(
+    version: str = "1a",
+    *,
+    turn: float = 10.0,
+    density: float = 0.2,
+    young: float = 500.0,
+    bending: float = 2e-5,
+    mu: float = 0.3,
+    thickness: float = 2e-3,
+    **options: Any,
+) -> Cloth:
+    """A dress of 4,512 vertices, held away from a body, drapes on it under gravity (S5, scene 1).
+
+    It hangs from its straps by contact and friction alone. The body has a torso, a head, legs and
+    arms, closed surfaces that overlap. It turns to and fro once a second. S5's avatar and its dress
+    are not public, and S5 gives neither material nor steps: body, dress and these numbers are ours,
+    with S5's counts of vertices.
+
+    Parameters
+    ----------
+    version : {"1a", "1b"}
+        The mesh of the body: 27,010 or 1,808 vertices.
+    turn : float, default 10.0
+        The angle by which the body turns [degrees]; 0: it stands still.
+    density : float, default 0.2
+        Mass per area [kg/m²].
+    young : float, default 500.0
+        [N/m]
+    bending : float, default 2e-5
+        Bridson's k [N m].
+    mu : float, default 0.3
+        Friction of cloth with the body and with itself.
+    thickness : float, default 2e-3
+        Of the cloth in contact [m].
+    **options
+        Of `contactsolve.cloth.Cloth`; default ``damping=0.005``.
+
+    Returns
+    -------
+    Cloth
+        For one second in steps of 5 ms.
+    """
+    one_of("version", version, tuple(BODIES))
+    vertices, faces = body(version)
+    motion = turning(vertices, np.radians(turn)) if turn else None
+    return cloth_of(
+        dress_mesh(),
+        options,
+        density=density,
+        young=young,
+        bending=bending,
+        damping=5e-3,
+        collisions=collisions(thickness, mu, options),
+        obstacles=[Obstacle(vertices, faces, motion)],
+    )
+
+
+def turning(vertices: Floats, angle: float) -> Callable[[float], Floats]:
+    """Return positions by time of a body that turns about the z axis and back within a second."""
+
+    def at(time: float) -> Floats:
+        turned = angle * (1 - np.cos(2 * np.pi * time)) / 2
+        c, s = np.cos(turned), np.sin(turned)
+        return vertices @ np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+
+    return at
+
+
+# ---- the dress -----------------------------------------------------------------------------------
+
+
+def dress_mesh() -> Mesh:
+    """Return a tube from the hem to the chest, and a strap over each shoulder."""
+    # The columns are symmetric to both planes; the front is where y < 0.
+    angle = 2 * np.pi * (np.arange(_COLUMNS) + 0.5) / _COLUMNS
+    around = offset(torso(400), _CLEARANCE)
+    tube = _tube(around).rings(angle)
+    vertices, faces = [tube.reshape(-1, 3)], [tube_faces(_ROWS, _COLUMNS)]
+
+    # Columns of the right half of the front, and those that are opposite: behind, and to the left.
+    front = 3 * _COLUMNS // 4 + 5 + np.arange(_STRAP)
+    back = _COLUMNS - 1 - front
+    for first, second in ((front, back), (_opposite(front), _opposite(back))):
+        grid, added = _strap(tube[-1], first, second, around, sum(map(len, vertices)))
+        vertices.append(added)
+        faces.append(_faces_of_grid(grid, flipped=first is not front))
+    return np.concatenate(vertices), np.concatenate(faces)
+
+
+def _opposite(column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the columns at the other side of the plane x = 0."""
+    return (_COLUMNS // 2 - 1 - column) % _COLUMNS
+
+
+def _tube(around: Profile) -> Profile:
+    """Return rings from the hem to the chest: a cone from the waist down, but around the body."""
+    height = np.linspace(_HEM, _TOP, _ROWS)
+    width, depth, forward = (
+        np.interp(height, around.height, sizes) for sizes in around[:3]
+    )
+    at_waist = (np.interp(_WAIST, around.height, sizes) for sizes in around[:2])
+    below = np.maximum(_WAIST - height, 0.0)
+    cone = [size + _FLARE * below * np.minimum(1, below / 0.1) for size in at_waist]
+    return Profile(np.maximum(width, cone[0]), np.maximum(depth, cone[1]), forward, height)
+
+
+def _strap(
+    top: Floats, first: NDArray[np.int64], second: NDArray[np.int64], around: Profile, start: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the grid of a strap by numbers of vertices, ``(rows, columns)``, and its own vertices.
+
+    Its first and last rows are vertices of the tube's upper end.
+    """
+    lines = [over_shoulder(around, x, _TOP, _OVER + 2)[1:-1] for x in top[first, 0]]
+    own = start + np.arange(_OVER * _STRAP).reshape(_OVER, _STRAP)
+    edge = (_ROWS - 1) * _COLUMNS
+    grid = np.concatenate([[edge + first], own, [edge + second]])
+    return grid, np.stack(lines, axis=1).reshape(-1, 3)
+
+
+def _faces_of_grid(grid: NDArray[np.int64], *, flipped: bool) -> NDArray[np.int64]:
+    """Return both triangles of each cell, diagonals alternating."""
+    a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
+    rising = np.stack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)], -2)
+    falling = np.stack([np.stack([a, b, d], -1), np.stack([b, c, d], -1)], -2)
+    i, j = np.indices(a.shape)
+    found = np.where(((i + j) % 2 == 1)[..., None, None], falling, rising).reshape(-1, 3)
+    return found[:, ::-1].copy() if flipped else found
