@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from contactsolve._options import count
 from contactsolve.cloth import Cloth, Recording
 from contactsolve.plots._axes import fit_figure, new_axes
 from contactsolve.plots._camera import Camera, camera_of
+from contactsolve.plots._cloth import OBSTACLE, Surface, require_same, surfaces_of
 from contactsolve.plots._raster import rasterize
-from contactsolve.plots._stage import PALETTE
 from contactsolve.plots._surfaces import light_on, shaded
 from contactsolve.plots.motion import rows_of
 
@@ -23,17 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cloth", "cloth_motion"]
 
-_OBSTACLE = "#cfc8bd"
 _WRONG_SIDE = 0.8  # brightness of what is seen from behind
 _FINER = 2  # pixels that are drawn for each one of the picture, in both directions
-
-
-class _Surface(NamedTuple):
-    """A mesh in colours."""
-
-    points: np.ndarray  # (n, 3)
-    faces: np.ndarray  # (m, 3)
-    colors: np.ndarray  # (n, 3)
 
 
 def cloth(
@@ -42,7 +33,7 @@ def cloth(
     positions: Any = None,
     time: float | None = None,
     color: Any = "part",
-    obstacle_color: str | None = _OBSTACLE,
+    obstacle_color: str | None = OBSTACLE,
     view: str | tuple[float, float] = "corner",
     perspective: bool | None = None,
     window: Any = None,
@@ -96,7 +87,7 @@ def cloth(
     >>> ax = cs.plots.cloth(cloth)  # doctest: +SKIP
     """
     longest = count("pixels", pixels, least=16, most=10_000)
-    surfaces = _surfaces(cloth, positions, time, color, obstacle_color)
+    surfaces = surfaces_of(cloth, positions, time, color, obstacle_color)
     camera = camera_of(view, perspective, *_box(window, surfaces))
     extent, image = _image(camera, surfaces, window, longest)
     new = ax is None
@@ -155,8 +146,7 @@ def cloth_motion(
     """
     if not speed > 0:
         raise ValueError(f"speed is {speed}: a positive number is needed")
-    if not np.array_equal(recording.faces, cloth.faces):
-        raise ValueError("recording has other faces than the cloth: it is of another one")
+    require_same(cloth, recording)
     for name in ("positions", "time"):
         if name in options:
             raise TypeError(f"{name} is no option here: a recording has it")
@@ -187,47 +177,10 @@ def cloth_motion(
 _cloth = cloth  # where a parameter has its name
 
 
-# ---- what is drawn -------------------------------------------------------------------------------
+# ---- the box -------------------------------------------------------------------------------------
 
 
-def _surfaces(
-    cloth: Any, positions: Any, time: float | None, color: Any, obstacle_color: str | None
-) -> list[_Surface]:
-    """Return the cloth, and obstacles at that time."""
-    if not isinstance(cloth, Cloth):
-        raise TypeError(f"cloth is {cloth!r}: a Cloth is needed")
-    x = cloth.positions if positions is None else finite_array("positions", positions)
-    if x.shape != (len(cloth.masses), 3):
-        raise ValueError(f"positions has shape {x.shape}: {(len(cloth.masses), 3)} is needed")
-    found = [_Surface(x, cloth.faces, _vertex_colors(cloth, color))]
-    if obstacle_color is None:
-        return found
-    shade = np.array(optional("matplotlib.colors", "plots need").to_rgb(obstacle_color))
-    when = cloth.time if time is None else time
-    for obstacle in cloth.obstacles:
-        at = obstacle.vertices if obstacle.motion is None else obstacle.motion(when)
-        found.append(_Surface(np.asarray(at), obstacle.faces, np.tile(shade, (len(at), 1))))
-    return found
-
-
-def _vertex_colors(cloth: Cloth, color: Any) -> np.ndarray:
-    """Return a colour for each vertex, ``(n, 3)``."""
-    vertices, to_rgb = len(cloth.masses), optional("matplotlib.colors", "plots need").to_rgb
-    if isinstance(color, str) and color == "part":
-        palette = np.array([to_rgb(name) for name in PALETTE])
-        return palette[cloth._labels() % len(palette)]
-    if isinstance(color, str):
-        return np.tile(to_rgb(color), (vertices, 1))
-    colors = finite_array("color", color)
-    if colors.shape != (vertices, 3) or not ((colors >= 0) & (colors <= 1)).all():
-        raise ValueError(
-            f"color has shape {colors.shape}: 'part', the name of a colour, or {(vertices, 3)} "
-            "numbers from 0 to 1 are needed"
-        )
-    return colors
-
-
-def _box(window: Any, surfaces: list[_Surface]) -> tuple[np.ndarray, np.ndarray]:
+def _box(window: Any, surfaces: list[Surface]) -> tuple[np.ndarray, np.ndarray]:
     """Return the corners of the box that is shown."""
     if window is None:
         points = np.concatenate([surface.points for surface in surfaces])
@@ -245,7 +198,7 @@ def _window_of_run(
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for row in rows:
         frame = recording[row]
-        box = _box(None, _surfaces(cloth, frame.positions, frame.time, "k", "k"))
+        box = _box(None, surfaces_of(cloth, frame.positions, frame.time, "k", "k"))
         low, high = np.minimum(low, box[0]), np.maximum(high, box[1])
     return low - 1e-6, high + 1e-6
 
@@ -254,7 +207,7 @@ def _window_of_run(
 
 
 def _image(
-    camera: Camera, surfaces: list[_Surface], window: Any, longest: int
+    camera: Camera, surfaces: list[Surface], window: Any, longest: int
 ) -> tuple[tuple[float, float, float, float], np.ndarray]:
     """Return what the camera sees: left, right, lower and upper end; red, green, blue, opacity."""
     points = np.concatenate([surface.points for surface in surfaces])
@@ -302,7 +255,7 @@ def _backward(corners: np.ndarray) -> np.ndarray:
     return first[:, 0] * second[:, 1] < first[:, 1] * second[:, 0]
 
 
-def _lit(camera: Camera, surface: _Surface) -> np.ndarray:
+def _lit(camera: Camera, surface: Surface) -> np.ndarray:
     """Return the colours of vertices from in front and from behind, ``(n, 2, 3)``."""
     x = surface.points[surface.faces]
     area = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
