@@ -9,7 +9,9 @@
 """
 
 from .cloth import Cloth, Energy
+from .collisions import Collisions
+from .obstacle import Obstacle
 from .recording import Frame, Recording
 from .sheet import sheet
 
-__all__ = ["Cloth", "Energy", "Frame", "Recording", "sheet"]
+__all__ = ["Cloth", "Collisions", "Energy", "Frame", "Obstacle", "Recording", "sheet"]

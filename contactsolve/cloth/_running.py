@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,7 @@ def run(
         if record is not None:
             recorder = stack.enter_context(Recorder(record, cloth, overwrite=overwrite))
         try:
-            for number, length in enumerate(lengths, 1):
-                cloth.step(length)
+            for number, _ in enumerate(_made(cloth, lengths), 1):
                 if _asks_to_end(callback, cloth):
                     break
                 if recorder is not None and number % every == 0:
@@ -39,6 +38,16 @@ def run(
             # The end, also that of a run that was interrupted: its last whole step.
             if recorder is not None:
                 recorder.note(cloth)
+
+
+def _made(cloth: Cloth, lengths: Iterable[float]) -> Iterator[None]:
+    """Make steps of these lengths: where collisions shorten one, several in its place."""
+    for length in lengths:
+        rest = length
+        while rest > 0:
+            cloth.step(rest)
+            rest -= cloth._length
+            yield
 
 
 def _asks_to_end(callback: Callable[[Cloth], object] | None, cloth: Cloth) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,14 +12,17 @@ import numpy as np
 from .. import _core
 from .._arrays import finite_array, read_only
 from .._optional import optional
-from .._options import count, most_threads, one_of
+from .._options import count, flag, most_threads, one_of
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
 from ._attachment import Attachment
+from ._colliding import Colliding
 from ._layout import PathLike
 from ._mesh import points, read_mesh
 from ._restoring import restore
 from ._running import run
+from .collisions import Collisions
+from .obstacle import Obstacle
 
 __all__ = ["Cloth", "Energy"]
 
@@ -28,6 +31,7 @@ _DTYPES = ("float64", "float32", "mixed")  # by their numbers in C
 _MOST_ITERATIONS = 10_000  # of a solve, unless the caller says how many
 _MAX_ITERATIONS = 10_000_000  # that the caller may ask for: each takes a few bytes
 _MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
+_MOST_HALVINGS = 20  # of a step whose collisions cannot be resolved
 
 
 class Energy(NamedTuple):
@@ -98,6 +102,14 @@ class Cloth:
         ``"auto"``, chosen by counted work for the first step, and when `h` changes.
     threads
         The most threads; None: all that are available. They change no bit.
+    collisions
+        A `Collisions`: how the cloth responds to collisions. Positions before and after each step
+        then have no contact on the straight lines between them, which a certificate proves. None:
+        the cloth passes through itself.
+    obstacles
+        A list of `Obstacle`, with `collisions`.
+    self_collisions
+        Whether the cloth collides with itself.
 
     Attributes
     ----------
@@ -118,8 +130,27 @@ class Cloth:
         Linear solves of a step; it can be assigned.
     info
         Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
-        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made, and
-        ``steps_not_converged``.
+        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
+        ``steps_not_converged``, and ``numerics_seconds``. With collisions also
+
+        ``free``
+            True: the certificate found no contact on the way of the last step.
+        ``candidates``, ``contacts``, ``impacts``
+            Pairs whose boxes overlap; pairs nearer than the thickness before the step; contacts
+            that stopping impulses were for.
+        ``sweeps``, ``passes``, ``queries``
+            Sweeps over all contacts, passes of stopping impulses, traversals of trees.
+        ``zones``, ``zone_vertices``
+            Rigid impact zones and their vertices.
+        ``length``, ``steps_refused``
+            Length of the last step [s]; steps so far that were undone and made shorter.
+        ``touching``, ``obstacle_moved``
+            Pairs that touched from the beginning, with ``allow=True``; the longest way of a vertex
+            of an obstacle [m].
+        ``obstacle_impulses``
+            Impulse of each obstacle on the cloth, ``(obstacles, 3)`` [N s].
+        ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``, ``certificate_seconds``
+            Where the time went.
 
     Raises
     ------
@@ -197,6 +228,9 @@ class Cloth:
         max_iterations: int = _MOST_ITERATIONS,
         M: str = "auto",
         threads: int | None = None,
+        collisions: Collisions | None = None,
+        obstacles: Sequence[Obstacle] = (),
+        self_collisions: bool = True,
     ) -> None:
         # The mesh.
         x, triangles = read_mesh(vertices, faces)
@@ -262,8 +296,24 @@ class Cloth:
         constant = forces is not None and not callable(forces)
         self._forces = self._vectors(forces).copy() if constant else forces
         self._warned = False
+        self._length = 0.0
         if velocities is not None:
             self.velocities = velocities
+        self._colliding = self._collide(collisions, obstacles, flag("self_collisions", self_collisions))
+
+    def _collide(
+        self, collisions: Any, obstacles: Sequence[Obstacle], has_self: bool
+    ) -> Colliding | None:
+        """Return the collisions of this cloth, whose state is checked."""
+        if collisions is None:
+            if len(obstacles):
+                raise ValueError("obstacles needs collisions: Collisions(thickness), say")
+            return None
+        if not isinstance(collisions, Collisions):
+            raise TypeError(f"collisions is {collisions!r}: a Collisions is needed")
+        made = Colliding(self._core, collisions, obstacles, has_self, self._threads)
+        made.check(self._vertices)
+        return made
 
     def __repr__(self) -> str:
         vertices, faces = len(self.masses), len(self.faces)
@@ -319,7 +369,10 @@ class Cloth:
     @positions.setter
     def positions(self, value: Any) -> None:
         _, v, time = self._core.state()
-        self._core.set_state(self._vectors(value, "positions"), v, time)
+        x = self._vectors(value, "positions")
+        if self._colliding is not None:
+            self._colliding.check(x)
+        self._core.set_state(x, v, time)
 
     @property
     def velocities(self) -> np.ndarray:
@@ -342,6 +395,8 @@ class Cloth:
         if not np.isfinite(time):
             raise ValueError(f"time is {time:g}: a finite number of seconds is needed")
         self._core.set_time(time)
+        if self._colliding is not None:
+            self._colliding.place(time)
 
     def energy(self) -> Energy:
         """Return kinetic energy, and those of gravity, membrane and bending [J].
@@ -384,6 +439,9 @@ class Cloth:
     def step(self, h: float) -> None:
         """Make one step.
 
+        With collisions, a step that cannot be made free of contacts is undone, and one of half the
+        length takes its place: `time` goes on by less than `h`, as ``info["length"]`` tells.
+
         Parameters
         ----------
         h
@@ -392,17 +450,36 @@ class Cloth:
         Raises
         ------
         ValueError
-            h ≤ 0; forces or positions of attached vertices that are not finite; a step whose
-            result is not finite. The state stays as it was.
+            h ≤ 0; forces or positions of attached vertices or obstacles that are not finite; a
+            step whose result is not finite, or that cannot be made free of contacts however short
+            it is. The state stays as it was.
         KeyboardInterrupt
             After Ctrl-C. The state is that before or after the step.
         RuntimeError
             Another thread is in the middle of a step of this cloth. Whatever reads its state or its
             report meanwhile raises this error, too.
         """
-        self._core.step(*self._arguments(h), self.newton, self._threads)
-        if not self._warned:
-            self._warn()
+        length = float(_numbers(h=h)[0])
+        for _ in range(_MOST_HALVINGS + 1):
+            if self._make_step(length):
+                break
+            length /= 2
+        else:
+            raise ValueError(
+                f"no step from t = {self.time:g} s is free of contacts, however short it is: "
+                "obstacles or attached vertices may leave no room between them"
+            )
+        self._length = length
+        self._warn()
+
+    def _make_step(self, h: float) -> bool:
+        """Try a step of this length; False: collisions need a shorter one."""
+        colliding = self._colliding
+        if colliding is None:
+            return self._core.step(*self._arguments(h), self.newton, self._threads)
+        if 0 < h < np.inf:
+            colliding.begin(self.time + h)
+        return self._core.step(*self._arguments(h), self.newton, self._threads)
 
     def run(
         self,
@@ -495,12 +572,19 @@ class Cloth:
     @property
     def info(self) -> dict[str, Any]:
         """The report of the last step, and numbers of steps."""
-        return self._core.report()
+        told = self._core.report()
+        if self._colliding is not None:
+            told["length"] = self._length
+        return told
 
     def _warn(self) -> None:
-        """Tell of the first step whose solve missed its tolerance."""
+        """Tell of the first step whose solve missed its tolerance, and of fast obstacles."""
+        if self._warned and self._colliding is None:
+            return
         told = self._core.report()
-        if told["steps_not_converged"]:
+        if self._colliding is not None:
+            self._colliding.warn(told)
+        if told["steps_not_converged"] and not self._warned:
             self._warned = True
             warnings.warn(
                 f"step {told['steps']}: the solve ended as {told['status']!r} after "

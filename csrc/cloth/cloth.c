@@ -165,7 +165,15 @@ cs_status cs_cloth_make(cs_cloth *cloth, const cs_cloth_options *options, int64_
 void cs_cloth_clear(cs_cloth *cloth)
 {
     cs_cloth_forget(cloth);
+    cs_collisions_clear(&cloth->collisions);
     cs_arena_clear(&cloth->arena);
+}
+
+cs_status cs_cloth_collide(cs_cloth *cloth, const cs_collision_options *options, cs_error *error)
+{
+    cloth->has_collisions = 1;
+    return cs_collisions_make(&cloth->collisions, options, cloth->mesh.vertices, cloth->position,
+                              cloth->mass, cloth->mesh.face, cloth->mesh.faces, error);
 }
 
 cs_status cs_cloth_attach(cs_cloth *cloth, const int64_t *vertex, int64_t count, cs_error *error)
@@ -244,20 +252,24 @@ void cs_cloth_correct(cs_cloth *cloth, const double *change, int threads)
         memset(cloth->shift, 0, sizeof *cloth->shift * (size_t)(3 * cloth->mesh.vertices));
 }
 
-cs_status cs_cloth_finish(cs_cloth *cloth, cs_error *error)
+cs_status cs_cloth_check(const cs_cloth *cloth, cs_error *error)
 {
-    int64_t count = 3 * cloth->mesh.vertices;
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k < 3 * cloth->mesh.vertices; k++)
         if (!isfinite(cloth->next_position[k]) || !isfinite(cloth->next_velocity[k]))
             return cs_fail(error, CS_INVALID,
                            "the step of %s s from t = %s s takes vertex %lld out of all numbers: a "
                            "shorter step is needed",
                            cs_number(cloth->h).text, cs_number(cloth->time).text,
                            (long long)(k / 3));
-    memcpy(cloth->position, cloth->next_position, sizeof(double) * (size_t)count);
-    memcpy(cloth->velocity, cloth->next_velocity, sizeof(double) * (size_t)count);
-    cloth->time += cloth->h;
     return CS_OK;
+}
+
+void cs_cloth_finish(cs_cloth *cloth)
+{
+    size_t size = sizeof(double) * (size_t)(3 * cloth->mesh.vertices);
+    memcpy(cloth->position, cloth->next_position, size);
+    memcpy(cloth->velocity, cloth->next_velocity, size);
+    cloth->time += cloth->h;
 }
 
 /* ---- figures ------------------------------------------------------------------------------------------ */

@@ -8,6 +8,9 @@
  *     cs_cloth_finish     the iterate becomes the state
  *     cs_cloth_step       all of this
  *
+ * With collisions, their response changes the iterate before it becomes the state (cloth/collisions.h): cs_cloth_predict does
+ * what is before, cs_cloth_conclude what is after.
+ *
  * Until cs_cloth_finish the state is that of the beginning, whatever happens. Newton's method begins with the system
  * above, and goes on with the residual at its iterate.
  *
@@ -21,6 +24,7 @@
 #define CS_CLOTH_H
 
 #include "cloth/bending.h"
+#include "cloth/collisions.h"
 #include "cloth/membrane.h"
 #include "sparse/conjugate.h"
 
@@ -57,6 +61,7 @@ typedef struct cs_cloth_report {
     double residual;       /* the true one of the last solve, over that of no change */
     int threads;
     const char *kind; /* of the preconditioner */
+    double seconds;   /* of assembly and solves */
 } cs_cloth_report;
 
 /* Shares of elements in the blocks of a matrix: those of block e are start[e] ... start[e + 1] - 1. */
@@ -80,8 +85,8 @@ typedef struct cs_cloth {
 
     /* The state, and the step that is being made. Arrays (vertices, 3). */
     double time;
-    int64_t steps, missed;  /* made; those with a solve that missed its tolerance */
-    cs_cloth_report report; /* of the last one */
+    int64_t steps, missed;           /* made; those with a solve that missed its tolerance */
+    cs_cloth_report report, present; /* of the last one; of the one that is being made */
     double *position, *velocity;
     double h;
     double *target;                        /* of attached vertices, at the end of the step */
@@ -105,6 +110,11 @@ typedef struct cs_cloth {
     cs_arena solver;
     cs_preconditioner M;
     cs_block_cg *cg; /* NULL: not made */
+
+    /* Of collisions. */
+    cs_collisions collisions;
+    int has_collisions;
+    int64_t refused; /* steps that were not made, because their motion could not be made free of collisions */
 
     /* Of the assembly. */
     cs_cloth_shares local, outer; /* of the blocks of both matrices */
@@ -130,9 +140,19 @@ cs_status cs_cloth_begin(cs_cloth *cloth, double h, const double *target, const 
 /* Fails where a number of the system is too large for its precision, or none. */
 cs_status cs_cloth_assemble(cs_cloth *cloth, int threads, cs_error *error);
 void cs_cloth_correct(cs_cloth *cloth, const double *change, int threads);
-cs_status cs_cloth_finish(cs_cloth *cloth, cs_error *error);
+cs_status cs_cloth_check(const cs_cloth *cloth, cs_error *error); /* whether the iterate is finite */
+void cs_cloth_finish(cs_cloth *cloth);
 
-/* A whole step; arguments as above. A solve that misses its tolerance is no failure: its best result is used. */
+/* Adds collisions with what cs_collisions_add then adds, and checks nothing. */
+cs_status cs_cloth_collide(cs_cloth *cloth, const cs_collision_options *options, cs_error *error);
+
+/* The parts of a step with collisions: the iterate and its contacts; then the response, the certificate and the end. */
+cs_status cs_cloth_predict(cs_cloth *cloth, double h, const double *target, const double *force,
+                           const cs_cloth_call *call, cs_error *error);
+cs_status cs_cloth_conclude(cs_cloth *cloth, const cs_cloth_call *call, cs_error *error);
+
+/* A whole step; arguments as above. A solve that misses its tolerance is no failure: its best result is used. Where collisions
+ * cannot be resolved the state stays as it was, `refused` is raised by one, and a shorter step may be tried. */
 cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
                         const cs_cloth_call *call, cs_error *error);
 

@@ -1,5 +1,6 @@
 #include "cloth/cloth.h"
 
+#include "core/clock.h"
 #include "core/error.h"
 
 #include <string.h>
@@ -136,23 +137,68 @@ static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_repo
     return CS_OK;
 }
 
-cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
-                        const cs_cloth_call *call, cs_error *error)
+/* ---- steps --------------------------------------------------------------------------------------- */
+
+static cs_response_call response_of(const cs_cloth *cloth, const cs_cloth_call *call)
 {
-    cs_cloth_report report = {.verdict = CS_CG_CONVERGED, .threads = call->threads};
+    return (cs_response_call){cloth->h, call->threads, call->cancellation};
+}
+
+cs_status cs_cloth_predict(cs_cloth *cloth, double h, const double *target, const double *force,
+                           const cs_cloth_call *call, cs_error *error)
+{
+    double begun = cs_clock();
+    cs_cloth_report *report = &cloth->present;
+    *report = (cs_cloth_report){.verdict = CS_CG_CONVERGED, .threads = call->threads};
     if (call->newton < 1)
         return cs_fail(error, CS_INVALID, "newton is %d: it must be at least 1", call->newton);
     cs_status status = cs_cloth_begin(cloth, h, target, force, error);
     for (int n = 0; !status && n < call->newton; n++) {
         status = cs_cloth_assemble(cloth, call->threads, error);
-        if (!status) status = solve(cloth, call, &report, error);
+        if (!status) status = solve(cloth, call, report, error);
         if (!status) cs_cloth_correct(cloth, cloth->change, call->threads);
     }
-    if (!status) status = cs_cloth_finish(cloth, error);
-    if (status) return status;
+    if (!status) status = cs_cloth_check(cloth, error);
+    report->seconds = cs_clock() - begun;
+    if (status || !cloth->has_collisions) return status;
+    const cs_response_call response = response_of(cloth, call);
+    return cs_collisions_begin(&cloth->collisions, cloth->position, cloth->next_position,
+                               cloth->next_velocity, cloth->is_attached, &response, error);
+}
 
-    cloth->report = report;
+/* Responds to collisions; is_free <- whether the step can be made. */
+static cs_status respond(cs_cloth *cloth, const cs_cloth_call *call, int *is_free, cs_error *error)
+{
+    *is_free = 1;
+    if (!cloth->has_collisions) return CS_OK;
+    const cs_response_call response = response_of(cloth, call);
+    cs_status status = cs_collisions_respond(&cloth->collisions, cloth->next_velocity,
+                                             cloth->next_position, &response, error);
+    *is_free = cloth->collisions.report.is_free;
+    return status;
+}
+
+cs_status cs_cloth_conclude(cs_cloth *cloth, const cs_cloth_call *call, cs_error *error)
+{
+    int is_free;
+    cs_status status = respond(cloth, call, &is_free, error);
+    if (!status) status = cs_cloth_check(cloth, error);
+    if (status) return status;
+    if (!is_free) {
+        cloth->refused++;
+        return CS_OK;
+    }
+    if (cloth->has_collisions) cs_collisions_finish(&cloth->collisions);
+    cs_cloth_finish(cloth);
+    cloth->report = cloth->present;
     cloth->steps++;
-    cloth->missed += report.verdict != CS_CG_CONVERGED;
+    cloth->missed += cloth->report.verdict != CS_CG_CONVERGED;
     return CS_OK;
+}
+
+cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const double *force,
+                        const cs_cloth_call *call, cs_error *error)
+{
+    cs_status status = cs_cloth_predict(cloth, h, target, force, call, error);
+    return status ? status : cs_cloth_conclude(cloth, call, error);
 }

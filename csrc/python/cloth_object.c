@@ -1,40 +1,9 @@
 /* _core.Cloth: a cs_cloth whose systems are assembled with the GIL released. */
-#include "cloth/cloth.h"
-
 #include "cloth/polar.h"
-#include "core/costs.h"
 #include "core/error.h"
-#include "core/parallel.h"
-#include "python/block_objects.h"
+#include "python/cloth_objects.h"
 
 #include <string.h>
-
-typedef struct cloth_object {
-    PyObject_HEAD
-    cs_cloth cloth;
-    int64_t preemptions; /* cs_threads_for_now */
-    atomic_flag busy;    /* set while the step is in use */
-} cloth_object;
-
-/* Returns -1 with an error set if another thread uses the cloth. */
-static int begin(cloth_object *self)
-{
-    if (!atomic_flag_test_and_set(&self->busy)) return 0;
-    PyErr_SetString(
-        PyExc_RuntimeError,
-        "this Cloth is in the middle of a step (in another thread or around this call)");
-    return -1;
-}
-
-static void end(cloth_object *self) { atomic_flag_clear(&self->busy); }
-
-/* Threads of a step; `most`: 0 for all that are available, as far as other processes leave them. */
-static int threads_for(cloth_object *self, long long most)
-{
-    int threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
-                                 self->cloth.system.parts);
-    return most ? threads : cs_threads_for_now(threads, &self->preemptions);
-}
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 
@@ -122,10 +91,10 @@ static PyObject *cloth_attach(cloth_object *self, PyObject *vertices)
     cs_error error = {0};
     PyArrayObject *vertex = int64_array(vertices, "attach");
     if (!vertex) return NULL;
-    if (begin(self) == 0) {
+    if (cloth_begin(self) == 0) {
         if (cs_cloth_attach(&self->cloth, PyArray_DATA(vertex), PyArray_SIZE(vertex), &error))
             raise_error(&error);
-        end(self);
+        cloth_end(self);
     }
     Py_DECREF(vertex);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
@@ -142,11 +111,11 @@ static PyObject *vectors_of(const cloth_object *self, const double *x)
 static PyObject *cloth_state(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     const cs_cloth *cloth = &self->cloth;
     PyObject *answer = Py_BuildValue("(NNd)", vectors_of(self, cloth->position),
                                      vectors_of(self, cloth->velocity), cloth->time);
-    end(self);
+    cloth_end(self);
     return answer;
 }
 
@@ -157,13 +126,13 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
     double time;
     if (!PyArg_ParseTuple(args, "OOd:set_state", &positions, &velocities, &time)) return NULL;
     PyArrayObject *x = double_array(positions, "positions"), *v = NULL;
-    if (x && (v = double_array(velocities, "velocities")) && begin(self) == 0) {
+    if (x && (v = double_array(velocities, "velocities")) && cloth_begin(self) == 0) {
         size_t size = sizeof(double) * (size_t)(3 * self->cloth.mesh.vertices);
         memcpy(self->cloth.position, PyArray_DATA(x), size);
         memcpy(self->cloth.velocity, PyArray_DATA(v), size);
         self->cloth.time = time;
         cs_cloth_forget(&self->cloth);
-        end(self);
+        cloth_end(self);
     }
     Py_XDECREF(x);
     Py_XDECREF(v);
@@ -174,9 +143,9 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
 static PyObject *cloth_set_time(cloth_object *self, PyObject *number)
 {
     double time = PyFloat_AsDouble(number);
-    if (PyErr_Occurred() || begin(self) < 0) return NULL;
+    if (PyErr_Occurred() || cloth_begin(self) < 0) return NULL;
     self->cloth.time = time;
-    end(self);
+    cloth_end(self);
     return Py_NewRef(Py_None);
 }
 
@@ -184,9 +153,9 @@ static PyObject *cloth_set_time(cloth_object *self, PyObject *number)
 static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     cs_cloth_forget(&self->cloth);
-    end(self);
+    cloth_end(self);
     return Py_NewRef(Py_None);
 }
 
@@ -194,9 +163,9 @@ static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
 static PyObject *cloth_energy(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     cs_cloth_energy e = cs_cloth_find_energy(&self->cloth);
-    end(self);
+    cloth_end(self);
     return Py_BuildValue("(dddd)", e.kinetic, e.gravity, e.membrane, e.bending);
 }
 
@@ -205,34 +174,13 @@ static PyObject *cloth_momentum(cloth_object *self, PyObject *unused)
 {
     (void)unused;
     double linear[3], angular[3];
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     cs_cloth_momentum(&self->cloth, linear, angular);
-    end(self);
+    cloth_end(self);
     return Py_BuildValue("(NN)", new_doubles(linear, 3), new_doubles(angular, 3));
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
-
-/* Arrays of a step: (n, 3), or None and no data. */
-typedef struct step_arrays {
-    PyArrayObject *target, *force;
-    const double *to, *pull;
-} step_arrays;
-
-static int read_arrays(step_arrays *a, PyObject *target, PyObject *force)
-{
-    if (target != Py_None && !(a->target = double_array(target, "attach"))) return -1;
-    if (force != Py_None && !(a->force = double_array(force, "forces"))) return -1;
-    a->to = a->target ? PyArray_DATA(a->target) : NULL;
-    a->pull = a->force ? PyArray_DATA(a->force) : NULL;
-    return 0;
-}
-
-static void clear_arrays(step_arrays *a)
-{
-    Py_XDECREF(a->target);
-    Py_XDECREF(a->force);
-}
 
 /* Assembles with the GIL released. */
 static PyObject *assembled(cloth_object *self, long long threads)
@@ -244,7 +192,7 @@ static PyObject *assembled(cloth_object *self, long long threads)
     cs_error error = {0};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = cs_cloth_assemble(&self->cloth, threads_for(self, threads), &error);
+    status = cs_cloth_assemble(&self->cloth, cloth_threads(self, threads), &error);
     if (!status) cs_cloth_values(&self->cloth, PyArray_DATA((PyArrayObject *)values));
     Py_END_ALLOW_THREADS
     if (status) {
@@ -261,61 +209,15 @@ static PyObject *cloth_system(cloth_object *self, PyObject *args)
     double h;
     long long threads;
     PyObject *target, *force, *answer = NULL;
-    step_arrays arrays = {0};
+    cloth_arrays arrays = {0};
     cs_error error = {0};
     if (!PyArg_ParseTuple(args, "dOOL:system", &h, &target, &force, &threads)) return NULL;
-    if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
+    if (cloth_read_arrays(&arrays, target, force) == 0 && cloth_begin(self) == 0) {
         if (cs_cloth_begin(&self->cloth, h, arrays.to, arrays.pull, &error)) raise_error(&error);
         else answer = assembled(self, threads);
-        end(self);
+        cloth_end(self);
     }
-    clear_arrays(&arrays);
-    return answer;
-}
-
-/* Makes the step with the GIL released; thread 0 looks for Ctrl-C. */
-static void make_step(cloth_object *self, double h, const step_arrays *arrays, cs_cloth_call *call)
-{
-    cs_error error = {0};
-    block_asking asking = {.thread = PyEval_SaveThread()};
-    cs_cancellation cancellation = {.is_cancelled = block_ask_signals, .context = &asking};
-    call->cancellation = &cancellation;
-    cs_status status = cs_cloth_step(&self->cloth, h, arrays->to, arrays->pull, call, &error);
-    PyEval_RestoreThread(asking.thread);
-    if (status) raise_error(&error);
-}
-
-/* step(h, target, force, newton, threads) */
-static PyObject *cloth_step(cloth_object *self, PyObject *args)
-{
-    double h;
-    long long threads;
-    PyObject *target, *force;
-    step_arrays arrays = {0};
-    cs_cloth_call call = {0};
-    if (!PyArg_ParseTuple(args, "dOOiL:step", &h, &target, &force, &call.newton, &threads))
-        return NULL;
-    if (read_arrays(&arrays, target, force) == 0 && begin(self) == 0) {
-        call.threads = threads_for(self, threads);
-        make_step(self, h, &arrays, &call);
-        end(self);
-    }
-    clear_arrays(&arrays);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-}
-
-/* report() -> a dict about the last step, and numbers of steps */
-static PyObject *cloth_report(cloth_object *self, PyObject *unused)
-{
-    (void)unused;
-    if (begin(self) < 0) return NULL;
-    const cs_cloth *c = &self->cloth;
-    PyObject *answer =
-        Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status", block_verdict(c->report.verdict),
-                      "iterations", (long long)c->report.iterations, "residual", c->report.residual,
-                      "threads", c->report.threads, "preconditioner", c->report.kind, "steps",
-                      (long long)c->steps, "steps_not_converged", (long long)c->missed);
-    end(self);
+    cloth_clear_arrays(&arrays);
     return answer;
 }
 
@@ -323,9 +225,9 @@ static PyObject *cloth_report(cloth_object *self, PyObject *unused)
 static PyObject *cloth_solver(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     long long number = self->cloth.cg ? (long long)self->cloth.made : 0;
-    end(self);
+    cloth_end(self);
     return PyLong_FromLongLong(number);
 }
 
@@ -333,12 +235,12 @@ static PyObject *cloth_solver(cloth_object *self, PyObject *unused)
 static PyObject *cloth_solver_origin(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     const cs_cloth *cloth = &self->cloth;
     PyObject *answer =
         Py_BuildValue("(dNN)", cloth->chosen_for, vectors_of(self, cloth->origin_position),
                       vectors_of(self, cloth->origin_velocity));
-    end(self);
+    cloth_end(self);
     return answer;
 }
 
@@ -352,14 +254,14 @@ static PyObject *cloth_remake_solver(cloth_object *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "dOOL:remake_solver", &h, &positions, &velocities, &threads))
         return NULL;
     PyArrayObject *x = double_array(positions, "positions"), *v = NULL;
-    if (x && (v = double_array(velocities, "velocities")) && begin(self) == 0) {
-        const cs_cloth_call call = {.newton = 1, .threads = threads_for(self, threads)};
+    if (x && (v = double_array(velocities, "velocities")) && cloth_begin(self) == 0) {
+        const cs_cloth_call call = {.newton = 1, .threads = cloth_threads(self, threads)};
         cs_status status;
         Py_BEGIN_ALLOW_THREADS
         status = cs_cloth_remake(&self->cloth, h, PyArray_DATA(x), PyArray_DATA(v), &call, &error);
         Py_END_ALLOW_THREADS
         if (status) raise_error(&error);
-        end(self);
+        cloth_end(self);
     }
     Py_XDECREF(x);
     Py_XDECREF(v);
@@ -371,10 +273,10 @@ static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
 {
     long long steps, missed;
     if (!PyArg_ParseTuple(args, "LL:set_counts", &steps, &missed)) return NULL;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     self->cloth.steps = steps;
     self->cloth.missed = missed;
-    end(self);
+    cloth_end(self);
     return Py_NewRef(Py_None);
 }
 
@@ -382,7 +284,7 @@ static PyObject *cloth_set_counts(cloth_object *self, PyObject *args)
 static PyObject *cloth_describe(cloth_object *self, PyObject *unused)
 {
     (void)unused;
-    if (begin(self) < 0) return NULL;
+    if (cloth_begin(self) < 0) return NULL;
     const cs_cloth *c = &self->cloth;
     PyObject *answer =
         Py_BuildValue("{s:L,s:L,s:N,s:N,s:N,s:N,s:N}", "edges", (long long)c->mesh.edges, "hinges",
@@ -391,7 +293,7 @@ static PyObject *cloth_describe(cloth_object *self, PyObject *unused)
                       new_integers(c->graph.column, c->graph.start[c->graph.count]), "first",
                       new_integers(c->system.first, c->system.parts + 1), "order",
                       new_integers(c->system.old, c->system.vertices));
-    end(self);
+    cloth_end(self);
     return answer;
 }
 
@@ -413,7 +315,27 @@ static PyMethodDef cloth_methods[] = {
     {"system", (PyCFunction)(void (*)(void))cloth_system, METH_VARARGS,
      "system(h, target, force, threads)\n--\n\nBlocks of the matrix, and the right-hand side."},
     {"step", (PyCFunction)(void (*)(void))cloth_step, METH_VARARGS,
-     "step(h, target, force, newton, threads)\n--\n\nMakes a step."},
+     "step(h, target, force, newton, threads)\n--\n\nMakes a step; False: collisions need a shorter "
+     "one."},
+    {"predict", (PyCFunction)(void (*)(void))cloth_predict, METH_VARARGS,
+     "predict(h, target, force, newton, threads)\n--\n\nBegins a step, and finds its contacts."},
+    {"conclude", (PyCFunction)(void (*)(void))cloth_conclude, METH_VARARGS,
+     "conclude(threads)\n--\n\nEnds the step that `predict` has begun; as `step`."},
+    {"collide", (PyCFunction)(void (*)(void))cloth_collide, METH_VARARGS,
+     "collide(numbers, counts, rule)\n--\n\nAdds collisions."},
+    {"add_obstacle", (PyCFunction)(void (*)(void))cloth_add_obstacle, METH_VARARGS,
+     "add_obstacle(vertices, faces)\n--\n\nAdds an obstacle."},
+    {"move_obstacle", (PyCFunction)(void (*)(void))cloth_move_obstacle, METH_VARARGS,
+     "move_obstacle(number, vertices, at_once)\n--\n\nWhere it is at the end of the next step, or "
+     "from now on."},
+    {"obstacle", (PyCFunction)(void (*)(void))cloth_obstacle, METH_O,
+     "obstacle(number)\n--\n\nIts positions, a copy."},
+    {"check", (PyCFunction)(void (*)(void))cloth_check, METH_VARARGS,
+     "check(positions, threads)\n--\n\nRaises for intersections."},
+    {"contacts", (PyCFunction)(void (*)(void))cloth_contacts, METH_NOARGS,
+     "contacts()\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, is_impact)."},
+    {"set_impulses", (PyCFunction)(void (*)(void))cloth_set_impulses, METH_O,
+     "set_impulses(impulses)\n--\n\nGives impulses to the contacts that `predict` has found."},
     {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,
      "report()\n--\n\nWhat the solves of the last step did, and numbers of steps, as a dict."},
     {"solver", (PyCFunction)(void (*)(void))cloth_solver, METH_NOARGS,

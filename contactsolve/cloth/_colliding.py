@@ -1,0 +1,83 @@
+"""Collisions of one cloth: what C is told before a step, and what it tells."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .collisions import Collisions
+from .obstacle import Obstacle
+
+if TYPE_CHECKING:
+    from .. import _core
+
+__all__ = ["Colliding"]
+
+
+class Colliding:
+    """The collisions of a cloth and its obstacles."""
+
+    def __init__(
+        self,
+        core: _core.Cloth,
+        collisions: Collisions,
+        obstacles: Sequence[Obstacle],
+        has_self: bool,
+        threads: int,
+    ) -> None:
+        self.core, self.collisions, self.threads = core, collisions, threads
+        self.has_self, self.obstacles = has_self, tuple(obstacles)
+        self._is_checked, self._has_warned = True, False
+        c = collisions
+        core.collide(
+            np.array([c.thickness, c.mu, c.push]),
+            np.array([c.stop_after, c.iterations, c.zones, has_self, c.allow, c.k], np.int64),
+            c.rule,
+        )
+        _, _, time = core.state()
+        for n, obstacle in enumerate(self.obstacles):
+            if not isinstance(obstacle, Obstacle):
+                raise TypeError(f"obstacles[{n}] is {type(obstacle).__name__}: an Obstacle is needed")
+            core.add_obstacle(self._at(n, time), obstacle.faces)
+
+    def _at(self, n: int, time: float) -> np.ndarray:
+        try:
+            return self.obstacles[n].at(time)
+        except ValueError as error:
+            raise ValueError(f"obstacles[{n}] at t = {time:g} s: {error}") from None
+
+    def check(self, x: np.ndarray) -> None:
+        """Raise for a state that intersects itself or obstacles."""
+        if not self.collisions.allow:
+            self.core.check(x, self.threads)
+        self._is_checked = True
+
+    def place(self, time: float) -> None:
+        """Put the obstacles where they are at a time; the next step checks the state."""
+        for n in range(len(self.obstacles)):
+            self.core.move_obstacle(n, self._at(n, time), True)
+        self._is_checked = False
+
+    def begin(self, time: float) -> None:
+        """Tell where the obstacles are at the end of a step."""
+        if not self._is_checked:
+            self.check(self.core.state()[0])
+        for n, obstacle in enumerate(self.obstacles):
+            if obstacle.motion is not None:
+                self.core.move_obstacle(n, self._at(n, time), False)
+
+    def warn(self, told: dict[str, Any]) -> None:
+        """Tell once of obstacles that move by more than the thickness in a step."""
+        moved, thickness = told["obstacle_moved"], self.collisions.thickness
+        if self._has_warned or moved <= thickness:
+            return
+        self._has_warned = True
+        warnings.warn(
+            f"step {told['steps']}: an obstacle moves by {moved:.2g} m, more than the thickness "
+            f"{thickness:g} m; shorter steps respond better (Cloth.info has 'obstacle_moved')",
+            RuntimeWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,201 @@
+/* Collisions of a cloth with itself and with obstacles: detection, response, certificate.  S5 sections 3.4 and 5
+ *
+ *     candidates ──► near contacts ──► repulsion ──► impacts ──► stopping impulses ┐
+ *     (trees)        (at x0)           (sweeps)      (x0 → x1)  └───◄──────────────┘
+ *                                                      │ after so many passes
+ *                                                      └──► rigid impact zones ──► certificate
+ *
+ * A step of the cloth gives velocities v and a motion x0 → x1 = x0 + h v along straight lines. The response changes v until
+ * no two primitives meet; x0 stays. What it cannot solve is told, and the caller makes a shorter step.
+ *
+ *     contact     four vertices with weights w, a unit normal n and a bound:   n . u >= bound,   u = sum w_i v_i
+ *     impulse     v_i += w_i / m_i P:  P . n >= 0 and |P_t| <= mu P . n
+ *
+ * Repulsion stops the approach of what is nearer than the thickness, and undoes a part of the overlap. An impact is a pair that
+ * meets within the step: its bound lets it come as near as the thickness, or not at all. All contacts of a step stay in one
+ * list, in the order of their primitives; sweeps go through it forwards and backwards, and add to each impulse what its contact
+ * needs (projected Gauss-Seidel, exact for each contact since its matrix is sum w_i^2 / m_i times the identity).
+ *
+ * Zones are regions of vertices that hits connect: each moves as a rigid body with its momenta, or follows the obstacles and the
+ * attached vertices that it touches. v_0 + w x x is an affine map at all times of a step, with a determinant of at least one, so
+ * that nothing within a zone meets.
+ *
+ * Vertices of obstacles follow those of the cloth in all arrays. Those and attached ones have infinite mass.
+ *
+ * Sources: Bridson, Fedkiw and Anderson 2002 (repulsions, impacts, zones); Provot 1997 (zones); Harmon et al. 2008 (impacts are
+ * constraints that stay, in place of impulses that are forgotten). */
+#ifndef CS_COLLISIONS_H
+#define CS_COLLISIONS_H
+
+#include "bvh/query.h"
+#include "bvh/stencil.h"
+#include "core/buffer.h"
+
+typedef struct cs_collision_options {
+    double thickness;   /* [m] */
+    double mu;          /* friction */
+    double push;        /* part of an overlap that repulsion undoes in a step */
+    int64_t stop_after; /* sweeps of repulsion before a search for impacts, at most */
+    int64_t iterations; /* passes of stopping impulses, at most */
+    int64_t zones;      /* passes of impact zones, at most */
+    int has_self;       /* the cloth with itself, too */
+    int is_allowed;     /* what touches from the beginning is left out */
+    int k;              /* of the boxes */
+    const cs_split_rule *rule;
+} cs_collision_options;
+
+/* A triangle mesh that moves as it is told. */
+typedef struct cs_obstacle {
+    int64_t first, vertices; /* its vertices in arrays over all */
+    int moves;               /* in this step */
+    int is_fitted;           /* boxes are those of its place */
+    double impulse[3];       /* on the cloth, in the last step [N s] */
+    cs_tree tree;
+    cs_query query;
+} cs_obstacle;
+
+/* Pairs of one kind whose boxes overlap, by their vertices. */
+enum { CS_PAIR_UNTESTED, CS_PAIR_FREE, CS_PAIR_HIT };
+typedef struct cs_candidates {
+    int64_t count;
+    cs_buffer index; /* (count, 4) of int64_t */
+    cs_buffer state; /* (count) of uint8_t: free or hit, for the motion that was tested last */
+    cs_buffer near;  /* (count) of uint8_t: nearer than the thickness at x0; or touching */
+} cs_candidates;
+
+typedef struct cs_contact {
+    int64_t vertex[4];
+    double weight[4];
+    double normal[3];
+    double inverse;    /* of sum w_i^2 / m_i */
+    double bound;      /* [m/s] */
+    double gap;        /* along the normal, at x0 */
+    double impulse[3]; /* [N s] */
+    int64_t visited;   /* clock of the sweep that has seen it last */
+    cs_stencil_kind kind;
+    int is_impact;
+} cs_contact;
+
+typedef struct cs_collision_report {
+    int64_t candidates, contacts, impacts; /* of contacts: near ones; impacts: of all passes */
+    int64_t sweeps, passes, queries;
+    int64_t zones, zone_vertices; /* of the last pass of zones */
+    int64_t touching;             /* pairs that were left out */
+    int is_free;                  /* the certificate */
+    double moved;                 /* the longest way of a vertex of an obstacle [m] */
+    double candidate_seconds, narrow_seconds, response_seconds, certificate_seconds;
+} cs_collision_report;
+
+typedef struct cs_collisions {
+    cs_arena arena;
+    cs_collision_options options;
+    int64_t cloth, vertices; /* of the cloth; of all */
+    int64_t obstacles;
+    cs_obstacle *obstacle;
+    cs_tree tree; /* of the cloth */
+    cs_query query;
+
+    /* A step: arrays (vertices, 3) or (vertices). */
+    double h;
+    double *start, *end, *velocity;
+    double *inverse_mass;    /* zero: told how to move */
+    const double *mass;      /* (cloth): the caller's */
+    int64_t *stamp;          /* clock of the last change of the velocity */
+    unsigned char *is_moved; /* the end has changed since the last test */
+    int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
+    int64_t clock;
+    double margin; /* of boxes */
+    cs_candidates pairs[CS_STENCIL_KINDS];
+    int64_t contacts;
+    cs_buffer contact; /* of cs_contact */
+    int64_t leaders;
+    cs_buffer leader; /* vertices of obstacles that zones touch */
+    cs_buffer scratch;
+    cs_collision_report report;
+} cs_collisions;
+
+/* What a response needs beside the motion. */
+typedef struct cs_response_call {
+    double h;
+    int threads;
+    cs_cancellation *cancellation;
+} cs_response_call;
+
+/* Collisions of a cloth with masses (cloth), positions x (cloth, 3) and faces. On failure, too, cs_collisions_clear releases what
+ * was taken. */
+cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *options, int64_t cloth,
+                             const double *x, const double *mass, const int64_t *face,
+                             int64_t faces, cs_error *error);
+void cs_collisions_clear(cs_collisions *c);
+
+/* Adds an obstacle at x (vertices, 3), after all others. */
+cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
+                            const int64_t *face, int64_t faces, cs_error *error);
+
+/* Where the n-th obstacle is at the end of the next step, x (vertices, 3); or from now on. */
+void cs_collisions_move(cs_collisions *c, int64_t n, const double *x);
+void cs_collisions_place(cs_collisions *c, int64_t n, const double *x);
+
+/* Fails for the first intersection of the cloth at x (cloth, 3) with itself or with obstacles, and for the first pair that
+ * touches. */
+cs_status cs_collisions_check(cs_collisions *c, const double *x, int threads, cs_error *error);
+
+/* Begins with a motion of the cloth from x0 to x1 with velocities v (cloth, 3), and finds near contacts. is_fixed (cloth):
+ * attached vertices. */
+cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *x1, const double *v,
+                              const unsigned char *is_fixed, const cs_response_call *call,
+                              cs_error *error);
+
+/* Changes velocities until the motion is free: then report.is_free is set, and v, x1 (cloth, 3) are the result. */
+cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
+                                const cs_response_call *call, cs_error *error);
+
+/* Gives impulses (contacts, 3) to the contacts that are known, in place of those that they have. */
+void cs_give_impulses(cs_collisions *c, const double *impulse);
+
+/* The motion was used: obstacles are where they went. */
+void cs_collisions_finish(cs_collisions *c);
+
+/* ---- within the folder ---------------------------------------------------------------------------- */
+
+/* contact_pairs.c: candidates of the motion from start to end, or to `end` of the cloth as given, in boxes with the margin. */
+cs_status cs_find_candidates(cs_collisions *c, double margin, const cs_response_call *call,
+                             cs_error *error);
+/* Whether the boxes hold the ends of all vertices that have moved. */
+int cs_holds_motion(const cs_collisions *c);
+
+/* near_contacts.c: contacts of pairs that are nearer than the thickness at x0. */
+cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
+/* Room for one more contact. */
+cs_contact *cs_new_contact(cs_collisions *c, const int64_t *vertex, cs_stencil_kind kind,
+                           cs_error *error);
+/* inverse <- of the masses and weights; returns 0 if all of its vertices are told how to move. */
+int cs_weigh_contact(const cs_collisions *c, cs_contact *contact);
+
+/* repulsion.c: sweeps over all contacts; then the ends of the motion. */
+void cs_sweep_contacts(cs_collisions *c);
+void cs_move_ends(cs_collisions *c);
+
+/* impacts.c: tests candidates whose vertices have moved; returns the number of hits. Then a contact for each hit. */
+int64_t cs_find_hits(cs_collisions *c, const cs_response_call *call);
+cs_status cs_add_impacts(cs_collisions *c, int is_strict, cs_error *error);
+
+/* zones.c: connects the vertices of hits, and moves each zone. Returns whether a zone has grown. */
+void cs_reset_zones(cs_collisions *c);
+cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error);
+
+/* certificate.c: whether the motion from start to end has no hit, by candidates of its own. */
+cs_status cs_certify(cs_collisions *c, const cs_response_call *call, cs_error *error);
+
+static inline const int64_t *cs_candidate(const cs_candidates *pairs, int64_t i)
+{
+    return (const int64_t *)pairs->index.data + CS_STENCIL_VERTICES * i;
+}
+
+/* The obstacle of a vertex; NULL: it is one of the cloth. */
+cs_obstacle *cs_obstacle_of(const cs_collisions *c, int64_t vertex);
+
+/* Threads that share tests of so many pairs. */
+int cs_threads_for_pairs(const cs_response_call *call, int64_t count);
+
+#endif

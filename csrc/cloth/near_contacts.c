@@ -1,0 +1,132 @@
+/* Near contacts: pairs that are nearer than the thickness at the beginning of a step. */
+#include "cloth/collisions.h"
+
+#include "bvh/separation.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/loop.h"
+#include "core/vector.h"
+
+#include <string.h>
+
+enum { FAR, NEAR, TOUCHING };
+
+/* A distance, in parts of the size of a pair, that is no more than rounding. */
+#define TOUCH 0x1p-45
+
+typedef struct job {
+    cs_collisions *c;
+    cs_stencils at; /* start, twice */
+    unsigned char *near;
+} job;
+
+/* Whether a plane across the line between the means of the primitives is farther than the thickness from all corners. */
+static int are_means_far(const cs_polygon *polygon, double thickness)
+{
+    double n[3] = {0, 0, 0}, least = INFINITY;
+    for (int k = 0; k < polygon->corners; k++) cs_add_scaled(n, 1, polygon->at[k], n);
+    for (int k = 0; k < polygon->corners; k++) {
+        double height = cs_dot(n, polygon->at[k]);
+        if (height < least) least = height;
+    }
+    return least > 0 && least * least > thickness * thickness * cs_dot(n, n) * (1 + 0x1p-40);
+}
+
+/* Of two edges that are nearest at an end, the faces beside them have the contact. */
+static int is_left_to_faces(const cs_motion *motion, const cs_nearest *nearest)
+{
+    return motion->start.corners == CS_MOST_CORNERS && nearest->feature != CS_ON_FACE;
+}
+
+static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    const job *j = context;
+    double thickness = j->c->options.thickness;
+    (void)piece;
+    for (int64_t i = begin; i < end; i++) {
+        cs_motion motion;
+        cs_nearest nearest;
+        cs_motion_load(&j->at, i, thickness, &motion);
+        j->near[i] = FAR;
+        if (are_means_far(&motion.start, motion.margin)) continue;
+        cs_polygon_nearest(&motion.start, &nearest);
+        if (nearest.square <= TOUCH * TOUCH * motion.size * motion.size) j->near[i] = TOUCHING;
+        else if (nearest.square < motion.margin * motion.margin)
+            j->near[i] = is_left_to_faces(&motion, &nearest) ? FAR : NEAR;
+    }
+}
+
+int cs_weigh_contact(const cs_collisions *c, cs_contact *contact)
+{
+    double sum = 0;
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        sum += contact->weight[k] * contact->weight[k] * c->inverse_mass[contact->vertex[k]];
+    contact->inverse = sum > 0 ? 1 / sum : 0;
+    return sum > 0;
+}
+
+cs_contact *cs_new_contact(cs_collisions *c, const int64_t *vertex, cs_stencil_kind kind,
+                           cs_error *error)
+{
+    cs_contact *all = cs_buffer_grown(&c->contact, c->contacts + 1, c->contacts, sizeof *all);
+    if (!all) {
+        cs_no_memory(error, "%lld contacts", (long long)c->contacts);
+        return NULL;
+    }
+    cs_contact *new = &all[c->contacts];
+    *new = (cs_contact){.kind = kind, .visited = -1};
+    memcpy(new->vertex, vertex, sizeof new->vertex);
+    return new;
+}
+
+/* Repulsion stops the approach, and undoes a part of the overlap (Bridson 2002, section 7.2). */
+static void repel(const cs_collisions *c, const cs_path *path, cs_contact *contact)
+{
+    cs_moment moment;
+    double separation[3], distance;
+    cs_moment_find(path, 0, &moment);
+    cs_stencil_put(&path->motion, &moment.nearest, &distance, contact->weight, separation);
+    if (moment.is_plane) cs_assign(contact->normal, moment.normal);
+    else {
+        cs_assign(contact->normal, separation);
+        cs_normalize(contact->normal);
+    }
+    contact->gap = distance;
+    contact->bound = c->options.push * (c->options.thickness - distance) / c->h;
+}
+
+static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
+{
+    cs_collisions *c = j->c;
+    for (int64_t i = 0; i < pairs->count; i++) {
+        if (j->near[i] == FAR) continue;
+        if (j->near[i] == TOUCHING) {
+            c->report.touching++;
+            continue;
+        }
+        cs_path path;
+        cs_contact *new = cs_new_contact(c, cs_candidate(pairs, i), j->at.kind, error);
+        if (!new) return CS_NO_MEMORY;
+        cs_path_load(&j->at, i, 0, &path);
+        repel(c, &path, new);
+        c->contacts += cs_weigh_contact(c, new);
+    }
+    return CS_OK;
+}
+
+cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error)
+{
+    double begun = cs_clock();
+    cs_status status = CS_OK;
+    for (int kind = 0; !status && kind < CS_STENCIL_KINDS; kind++) {
+        cs_candidates *pairs = &c->pairs[kind];
+        job j = {c,
+                 {(cs_stencil_kind)kind, pairs->count, c->start, c->start, pairs->index.data},
+                 pairs->near.data};
+        cs_loop(cs_threads_for_pairs(call, pairs->count), pairs->count, test_pairs, &j);
+        status = gather(&j, pairs, error);
+    }
+    c->report.contacts = c->contacts;
+    c->report.narrow_seconds += cs_clock() - begun;
+    return status;
+}

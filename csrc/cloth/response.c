@@ -1,0 +1,91 @@
+#include "cloth/collisions.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/vector.h"
+
+#include <string.h>
+
+/* What a pass between two questions whether to cancel costs, in multiplications: more than enough to ask. */
+#define PASS_WORK CS_CANCELLATION_WORK
+
+static cs_status ask_caller(const cs_response_call *call, cs_error *error)
+{
+    if (!cs_is_cancelled(call->cancellation, PASS_WORK)) return CS_OK;
+    return cs_fail(error, CS_INTERRUPTED, "the step was interrupted");
+}
+
+/* The ends of the motion, and candidates anew where it leaves the boxes; hits <- the pairs that meet. */
+static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *hits, cs_error *error)
+{
+    cs_status status = ask_caller(call, error);
+    cs_move_ends(c);
+    if (!status && !cs_holds_motion(c)) {
+        c->margin += c->options.thickness;
+        status = cs_find_candidates(c, c->margin, call, error);
+    }
+    *hits = status ? 0 : cs_find_hits(c, call);
+    return status;
+}
+
+/* Sweeps and looks, until nothing meets or the passes are used up. Beyond half of them impacts may come no nearer. */
+static cs_status stop_approach(cs_collisions *c, const cs_response_call *call, int64_t *hits,
+                               cs_error *error)
+{
+    int64_t most = c->options.iterations;
+    cs_status status = CS_OK;
+    for (int64_t pass = 0; !status; pass++) {
+        cs_sweep_contacts(c);
+        status = look(c, call, hits, error);
+        if (status || !*hits || pass == most) break;
+        status = cs_add_impacts(c, 2 * pass >= most, error);
+        c->report.passes++;
+    }
+    return status;
+}
+
+/* Zones grow until nothing meets. One that cannot grow has failed. */
+static cs_status move_zones(cs_collisions *c, const cs_response_call *call, int64_t *hits,
+                            cs_error *error)
+{
+    cs_status status = CS_OK;
+    int has_grown = 1;
+    cs_reset_zones(c);
+    for (int64_t pass = 0; !status && *hits && has_grown && pass < c->options.zones; pass++) {
+        status = cs_move_zones(c, &has_grown, error);
+        if (!status) status = look(c, call, hits, error);
+    }
+    return status;
+}
+
+/* What each obstacle has given to the cloth by contacts; zones have told theirs. */
+static void sum_impulses(cs_collisions *c)
+{
+    const cs_contact *contact = c->contact.data;
+    for (int64_t n = 0; n < c->contacts; n++, contact++) {
+        double part = 0;
+        cs_obstacle *o = NULL;
+        for (int k = 0; k < CS_STENCIL_VERTICES; k++) {
+            if (contact->vertex[k] < c->cloth) part += contact->weight[k];
+            else o = cs_obstacle_of(c, contact->vertex[k]);
+        }
+        if (o) cs_add_scaled(o->impulse, part, contact->impulse, o->impulse);
+    }
+}
+
+cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
+                                const cs_response_call *call, cs_error *error)
+{
+    double begun = cs_clock(), before = c->report.candidate_seconds + c->report.narrow_seconds;
+    int64_t hits = 0;
+    c->margin = c->options.thickness / 2;
+    cs_status status = stop_approach(c, call, &hits, error);
+    if (!status && hits) status = move_zones(c, call, &hits, error);
+    if (status) return status;
+    sum_impulses(c);
+    memcpy(v, c->velocity, sizeof *v * (size_t)(3 * c->cloth));
+    memcpy(x1, c->end, sizeof *x1 * (size_t)(3 * c->cloth));
+    double others = c->report.candidate_seconds + c->report.narrow_seconds - before;
+    c->report.response_seconds = cs_clock() - begun - others;
+    return hits ? CS_OK : cs_certify(c, call, error);
+}

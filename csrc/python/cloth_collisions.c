@@ -1,0 +1,182 @@
+/* Collisions of _core.Cloth. */
+#include "core/error.h"
+#include "python/cloth_objects.h"
+
+#include <string.h>
+
+/* ---- what collides ----------------------------------------------------------------------------------- */
+
+/* collide(numbers (thickness, mu, push), counts (stop_after, iterations, zones, has_self, is_allowed, k), rule) */
+PyObject *cloth_collide(cloth_object *self, PyObject *args)
+{
+    PyObject *numbers, *counts;
+    const char *rule;
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "OOs:collide", &numbers, &counts, &rule)) return NULL;
+    PyArrayObject *number = double_array(numbers, "numbers"), *count = NULL;
+    if (number && (count = int64_array(counts, "counts")) && cloth_begin(self) == 0) {
+        const double *x = PyArray_DATA(number);
+        const int64_t *n = PyArray_DATA(count);
+        const cs_collision_options options = {x[0], x[1], x[2],         n[0],      n[1],
+                                              n[2], n[3] != 0, n[4] != 0, (int)n[5],
+                                              cs_split_rule_find(rule)};
+        if (cs_cloth_collide(&self->cloth, &options, &error)) raise_error(&error);
+        cloth_end(self);
+    }
+    Py_XDECREF(number);
+    Py_XDECREF(count);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* add_obstacle(vertices, faces) */
+PyObject *cloth_add_obstacle(cloth_object *self, PyObject *args)
+{
+    PyObject *vertices, *faces;
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "OO:add_obstacle", &vertices, &faces)) return NULL;
+    PyArrayObject *x = double_array(vertices, "vertices"), *face = NULL;
+    if (x && (face = int64_array(faces, "faces")) && cloth_begin(self) == 0) {
+        if (cs_collisions_add(&self->cloth.collisions, PyArray_SIZE(x) / 3, PyArray_DATA(x),
+                              PyArray_DATA(face), PyArray_SIZE(face) / 3, &error))
+            raise_error(&error);
+        cloth_end(self);
+    }
+    Py_XDECREF(x);
+    Py_XDECREF(face);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* move_obstacle(number, vertices, at_once): the caller has checked the number and the shape. */
+PyObject *cloth_move_obstacle(cloth_object *self, PyObject *args)
+{
+    long long number;
+    int at_once;
+    PyObject *vertices;
+    if (!PyArg_ParseTuple(args, "LOp:move_obstacle", &number, &vertices, &at_once)) return NULL;
+    PyArrayObject *x = double_array(vertices, "vertices");
+    if (x && cloth_begin(self) == 0) {
+        cs_collisions *c = &self->cloth.collisions;
+        if (at_once) cs_collisions_place(c, number, PyArray_DATA(x));
+        else cs_collisions_move(c, number, PyArray_DATA(x));
+        cloth_end(self);
+    }
+    Py_XDECREF(x);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* obstacle(number) -> its positions */
+PyObject *cloth_obstacle(cloth_object *self, PyObject *number)
+{
+    long long n = PyLong_AsLongLong(number);
+    if (PyErr_Occurred() || cloth_begin(self) < 0) return NULL;
+    const cs_collisions *c = &self->cloth.collisions;
+    const cs_obstacle *o = &c->obstacle[n];
+    PyObject *answer =
+        copied_array(c->start + 3 * o->first, NPY_DOUBLE, o->vertices, 3, sizeof(double));
+    cloth_end(self);
+    return answer;
+}
+
+/* check(positions, threads): raises for intersections. */
+PyObject *cloth_check(cloth_object *self, PyObject *args)
+{
+    PyObject *positions;
+    long long threads;
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "OL:check", &positions, &threads)) return NULL;
+    PyArrayObject *x = double_array(positions, "positions");
+    if (x && cloth_begin(self) == 0) {
+        int count = cloth_threads(self, threads);
+        cs_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status =
+            cs_collisions_check(&self->cloth.collisions, PyArray_DATA(x), count, &error);
+        Py_END_ALLOW_THREADS
+        if (status) raise_error(&error);
+        cloth_end(self);
+    }
+    Py_XDECREF(x);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- contacts ------------------------------------------------------------------------------------------ */
+
+/* Arrays of all contacts. */
+enum { VERTICES, WEIGHTS, NORMALS, GAPS, BOUNDS, IMPULSES, IS_IMPACT, ARRAYS };
+
+static void copy_contact(PyObject *const *array, int64_t i, const cs_contact *contact)
+{
+    char *to[ARRAYS];
+    for (int k = 0; k < ARRAYS; k++) to[k] = PyArray_DATA((PyArrayObject *)array[k]);
+    memcpy((int64_t *)(void *)to[VERTICES] + 4 * i, contact->vertex, sizeof contact->vertex);
+    memcpy((double *)(void *)to[WEIGHTS] + 4 * i, contact->weight, sizeof contact->weight);
+    memcpy((double *)(void *)to[NORMALS] + 3 * i, contact->normal, sizeof contact->normal);
+    memcpy((double *)(void *)to[IMPULSES] + 3 * i, contact->impulse, sizeof contact->impulse);
+    ((double *)(void *)to[GAPS])[i] = contact->gap;
+    ((double *)(void *)to[BOUNDS])[i] = contact->bound;
+    ((npy_bool *)to[IS_IMPACT])[i] = contact->is_impact != 0;
+}
+
+/* contacts() -> (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), is_impact (K)) */
+PyObject *cloth_contacts(cloth_object *self, PyObject *unused)
+{
+    static const int columns[ARRAYS] = {4, 4, 3, 0, 0, 3, 0};
+    static const int types[ARRAYS] = {NPY_INT64,  NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
+                                      NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
+    (void)unused;
+    if (cloth_begin(self) < 0) return NULL;
+    const cs_collisions *c = &self->cloth.collisions;
+    PyObject *answer = PyTuple_New(ARRAYS), *array[ARRAYS];
+    for (int k = 0; answer && k < ARRAYS; k++) {
+        npy_intp shape[2] = {(npy_intp)c->contacts, columns[k]};
+        array[k] = PyArray_SimpleNew(columns[k] ? 2 : 1, shape, types[k]);
+        if (!array[k]) Py_CLEAR(answer);
+        else PyTuple_SET_ITEM(answer, k, array[k]);
+    }
+    for (int64_t i = 0; answer && i < c->contacts; i++)
+        copy_contact(array, i, (const cs_contact *)c->contact.data + i);
+    cloth_end(self);
+    return answer;
+}
+
+/* set_impulses(impulses (K, 3)): of the contacts that `predict` has found. */
+PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses)
+{
+    PyArrayObject *impulse = double_array(impulses, "impulses");
+    if (impulse && cloth_begin(self) == 0) {
+        cs_collisions *c = &self->cloth.collisions;
+        if (PyArray_SIZE(impulse) == 3 * c->contacts) cs_give_impulses(c, PyArray_DATA(impulse));
+        else PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
+        cloth_end(self);
+    }
+    Py_XDECREF(impulse);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------ */
+
+static PyObject *obstacle_impulses(const cs_collisions *c)
+{
+    PyObject *answer = copied_array(NULL, NPY_DOUBLE, c->obstacles, 3, sizeof(double));
+    for (int64_t n = 0; answer && n < c->obstacles; n++)
+        memcpy((double *)PyArray_DATA((PyArrayObject *)answer) + 3 * n, c->obstacle[n].impulse,
+               sizeof c->obstacle[n].impulse);
+    return answer;
+}
+
+PyObject *cloth_collision_report(const cs_collisions *c)
+{
+    const cs_collision_report *r = &c->report;
+    PyObject *impulses = obstacle_impulses(c);
+    if (!impulses) return NULL;
+    return Py_BuildValue(
+        "{s:O,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:d,s:d,s:d,s:N}", "free",
+        r->is_free ? Py_True : Py_False, "candidates", (long long)r->candidates, "contacts",
+        (long long)r->contacts, "impacts", (long long)r->impacts, "sweeps", (long long)r->sweeps,
+        "passes", (long long)r->passes, "queries", (long long)r->queries, "zones",
+        (long long)r->zones, "zone_vertices", (long long)r->zone_vertices, "touching",
+        (long long)r->touching, "obstacle_moved", r->moved, "candidate_seconds",
+        r->candidate_seconds, "narrow_seconds", r->narrow_seconds, "response_seconds",
+        r->response_seconds, "certificate_seconds", r->certificate_seconds, "obstacle_impulses",
+        impulses);
+}
