@@ -362,6 +362,16 @@ class Cloth:
         return self._attachment.vertices
 
     @property
+    def collisions(self) -> Collisions | None:
+        """How the cloth responds to collisions."""
+        return None if self._colliding is None else self._colliding.collisions
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """The obstacles."""
+        return () if self._colliding is None else self._colliding.obstacles
+
+    @property
     def positions(self) -> np.ndarray:
         """Positions, ``(n, 3)`` [m]."""
         return self._core.state()[0]

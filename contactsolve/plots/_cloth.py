@@ -45,8 +45,8 @@ def surfaces_of(
     shade = np.array(optional("matplotlib.colors", "plots need").to_rgb(obstacle_color))
     when = cloth.time if time is None else time
     for obstacle in cloth.obstacles:
-        at = obstacle.vertices if obstacle.motion is None else obstacle.motion(when)
-        found.append(Surface(np.asarray(at), obstacle.faces, np.tile(shade, (len(at), 1))))
+        at = obstacle.at(when)
+        found.append(Surface(at, obstacle.faces, np.tile(shade, (len(at), 1))))
     return found
 
 

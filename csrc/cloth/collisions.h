@@ -110,7 +110,8 @@ typedef struct cs_collisions {
     cs_buffer contact; /* of cs_contact */
     int64_t leaders;
     cs_buffer leader; /* vertices of obstacles that zones touch */
-    cs_buffer scratch;
+    cs_buffer scratch; /* of pairs: items of a buffer have one size */
+    cs_buffer body;    /* of zones */
     cs_collision_report report;
 } cs_collisions;
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._options import count
 from ...scenarios._scene import require_not_negative, require_positive
 from ..cloth import Cloth
-from ..collisions import Obstacle
+from ..obstacle import Obstacle
 from ..sheet import sheet as flat_sheet
 from ._scene import cloth_of, collisions, scene
 from ._surfaces import Mesh

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..._options import one_of
 from ..cloth import Cloth
-from ..collisions import Obstacle
+from ..obstacle import Obstacle
 from ._body import BODIES, Profile, body, offset, over_shoulder, torso
 from ._scene import cloth_of, collisions, scene
 from ._surfaces import Mesh, tube_faces

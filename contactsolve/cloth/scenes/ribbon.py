@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..cloth import Cloth
-from ..collisions import Obstacle
+from ..obstacle import Obstacle
 from ..sheet import sheet
 from ._scene import cloth_of, collisions, scene
 from ._surfaces import Mesh, joined, rectangle
