@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ._surfaces import Mesh, at_equal_distances, closed_tube, joined, limb, smoothed
 
-__all__ = ["BODIES", "Profile", "body", "offset", "torso"]
+__all__ = ["BODIES", "Profile", "body", "offset", "over_shoulder", "torso", "up_to"]
 
 Floats = NDArray[np.float64]
 
@@ -31,11 +31,11 @@ _TORSO = np.array(
         [0.132, 0.092, 0.005, 1.100],
         [0.150, 0.118, 0.012, 1.230],
         [0.162, 0.115, 0.008, 1.280],
-        [0.176, 0.094, 0.000, 1.350],
-        [0.170, 0.080, -0.005, 1.385],
-        [0.140, 0.066, -0.005, 1.412],
-        [0.075, 0.058, 0.000, 1.432],
-        [0.052, 0.052, 0.004, 1.460],
+        [0.178, 0.094, 0.000, 1.350],
+        [0.174, 0.082, -0.005, 1.390],
+        [0.150, 0.068, -0.005, 1.414],
+        [0.075, 0.058, 0.000, 1.425],
+        [0.050, 0.050, 0.004, 1.450],
         [0.050, 0.052, 0.008, 1.510],
         [0.072, 0.086, 0.018, 1.600],
         [0.070, 0.090, 0.018, 1.640],
@@ -109,6 +109,14 @@ def body(version: str) -> Mesh:
 def _mirrored(mesh: Mesh) -> Mesh:
     """Return what stands on the other side of the plane x = 0, outward as well."""
     return mesh[0] * [-1.0, 1.0, 1.0], mesh[1][:, ::-1].copy()
+
+
+def up_to(profile: Profile, x: float, heights: Floats, *, is_front: bool) -> Floats:
+    """Return points in a plane x, in front or behind, ``(len(heights), 3)``."""
+    width, depth, forward = (np.interp(heights, profile.height, sizes) for sizes in profile[:3])
+    reach = depth * np.sqrt(np.maximum(1 - (x / width) ** 2, 0.0))
+    y = -forward - reach if is_front else reach - forward
+    return np.stack([np.full(len(heights), x), y, heights], -1)
 
 
 def over_shoulder(profile: Profile, x: float, from_height: float, count: int) -> Floats:

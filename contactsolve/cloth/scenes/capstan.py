@@ -66,7 +66,7 @@ def capstan(
     require_not_negative(mu=mu)
     require_positive(ratio=ratio, load=load)
     rows, columns = count("along", along, least=8), 5
-    bend = _RADIUS + thickness
+    bend = _RADIUS + 1.05 * thickness  # chords of the polygons cut off a part of the rest
     flat, faces = flat_sheet(rows, columns, (_WIDTH, np.pi * bend + 2 * _TAIL))
 
     # The pull of each end is shared by its vertices, half a share for those at the edges.

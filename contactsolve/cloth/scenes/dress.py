@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..._options import one_of
 from ..cloth import Cloth
 from ..obstacle import Obstacle
-from ._body import BODIES, Profile, body, offset, over_shoulder, torso
+from ._body import BODIES, Profile, body, offset, over_shoulder, torso, up_to
 from ._scene import cloth_of, collisions, scene
 from ._surfaces import Mesh, tube_faces
 
@@ -19,9 +19,11 @@ __all__ = ["dress", "dress_mesh"]
 
 Floats = NDArray[np.float64]
 
-# Rows of the tube; columns, of which some go on over each shoulder; rows over a shoulder.
-_ROWS, _COLUMNS, _STRAP, _OVER = 50, 80, 8, 32
-_TOP, _WAIST, _HEM = 1.255, 1.08, 0.50  # heights [m]
+# Rows of the tube, of front and back between the arms, and over a shoulder; columns around, and of
+# a strap.
+_ROWS, _UPPER, _OVER = 49, 6, 19
+_COLUMNS, _STRAP = 80, 8
+_NECK, _TOP, _WAIST, _HEM = 1.34, 1.255, 1.08, 0.50  # heights [m]
 _FLARE = 0.5  # growth of the radius below the waist
 _CLEARANCE = 8e-3  # [m]
 
@@ -38,7 +40,7 @@ def dress(
     thickness: float = 2e-3,
     **options: Any,
 ) -> Cloth:
-    """A dress of 4,512 vertices, held away from a body, drapes on it under gravity (S5, scene 1).
+    """A dress of 4,536 vertices, held away from a body, drapes on it under gravity (S5, scene 1).
 
     It hangs from its straps by contact and friction alone. The body has a torso, a head, legs and
     arms, closed surfaces that overlap. It turns to and fro once a second. S5's avatar and its dress
@@ -98,26 +100,59 @@ def turning(vertices: Floats, angle: float) -> Callable[[float], Floats]:
 # ---- the dress -----------------------------------------------------------------------------------
 
 
+class _Sewn:
+    """A mesh to which grids of new vertices are added."""
+
+    def __init__(self, vertices: Floats, faces: NDArray[np.int64]) -> None:
+        self._vertices, self._faces, self._count = [vertices], [faces], len(vertices)
+
+    def add(self, points: Floats) -> NDArray[np.int64]:
+        """Add points ``(rows, columns, 3)``; return their numbers."""
+        numbers = self._count + np.arange(points.shape[0] * points.shape[1])
+        self._vertices.append(points.reshape(-1, 3))
+        self._count += len(numbers)
+        return numbers.reshape(points.shape[:2])
+
+    def cover(self, grid: NDArray[np.int64]) -> None:
+        """Add the faces between vertices of these numbers, ``(rows, columns)``."""
+        self._faces.append(_faces_of_grid(grid))
+
+    def mesh(self) -> Mesh:
+        return np.concatenate(self._vertices), np.concatenate(self._faces)
+
+
 def dress_mesh() -> Mesh:
-    """Return a tube from the hem to the chest, and a strap over each shoulder."""
+    """Return a tube from the hem to the arms, front and back above it, and two straps."""
     # The columns are symmetric to both planes; the front is where y < 0.
     angle = 2 * np.pi * (np.arange(_COLUMNS) + 0.5) / _COLUMNS
     around = offset(torso(400), _CLEARANCE)
     tube = _tube(around).rings(angle)
-    vertices, faces = [tube.reshape(-1, 3)], [tube_faces(_ROWS, _COLUMNS)]
+    sewn = _Sewn(tube.reshape(-1, 3), tube_faces(_ROWS, _COLUMNS))
 
-    # Columns of the right half of the front, and those that are opposite: behind, and to the left.
-    front = 3 * _COLUMNS // 4 + 5 + np.arange(_STRAP)
+    # Front and back between the arms, both from left to right.
+    right = 3 * _COLUMNS // 4 + 5 + np.arange(_STRAP)
+    front = np.arange(_mirrored(right[-1]), right[-1] + 1)
     back = _COLUMNS - 1 - front
-    for first, second in ((front, back), (_opposite(front), _opposite(back))):
-        grid, added = _strap(tube[-1], first, second, around, sum(map(len, vertices)))
-        vertices.append(added)
-        faces.append(_faces_of_grid(grid, flipped=first is not front))
-    return np.concatenate(vertices), np.concatenate(faces)
+    heights = np.linspace(_TOP, _NECK, _UPPER + 1)[1:]
+    upper = []
+    for columns, is_front in ((front, True), (back, False)):
+        lines = [up_to(around, x, heights, is_front=is_front) for x in tube[-1, columns, 0]]
+        own = sewn.add(np.stack(lines, axis=1))
+        grid = np.concatenate([[(_ROWS - 1) * _COLUMNS + columns], own])
+        sewn.cover(grid if is_front else grid[:, ::-1])
+        upper.append(own[-1])
+
+    # Over both shoulders.
+    x = tube[-1, front, 0]
+    for chosen in (slice(0, _STRAP), slice(len(x) - _STRAP, len(x))):
+        lines = [over_shoulder(around, one, _NECK, _OVER + 2)[1:-1] for one in x[chosen]]
+        own = sewn.add(np.stack(lines, axis=1))
+        sewn.cover(np.concatenate([[upper[0][chosen]], own, [upper[1][chosen]]]))
+    return sewn.mesh()
 
 
-def _opposite(column: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the columns at the other side of the plane x = 0."""
+def _mirrored(column: int) -> int:
+    """Return the column at the other side of the plane x = 0."""
     return (_COLUMNS // 2 - 1 - column) % _COLUMNS
 
 
@@ -133,25 +168,10 @@ def _tube(around: Profile) -> Profile:
     return Profile(np.maximum(width, cone[0]), np.maximum(depth, cone[1]), forward, height)
 
 
-def _strap(
-    top: Floats, first: NDArray[np.int64], second: NDArray[np.int64], around: Profile, start: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return the grid of a strap by numbers of vertices, ``(rows, columns)``, and its own vertices.
-
-    Its first and last rows are vertices of the tube's upper end.
-    """
-    lines = [over_shoulder(around, x, _TOP, _OVER + 2)[1:-1] for x in top[first, 0]]
-    own = start + np.arange(_OVER * _STRAP).reshape(_OVER, _STRAP)
-    edge = (_ROWS - 1) * _COLUMNS
-    grid = np.concatenate([[edge + first], own, [edge + second]])
-    return grid, np.stack(lines, axis=1).reshape(-1, 3)
-
-
-def _faces_of_grid(grid: NDArray[np.int64], *, flipped: bool) -> NDArray[np.int64]:
+def _faces_of_grid(grid: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return both triangles of each cell, diagonals alternating."""
     a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
     rising = np.stack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)], -2)
     falling = np.stack([np.stack([a, b, d], -1), np.stack([b, c, d], -1)], -2)
     i, j = np.indices(a.shape)
-    found = np.where(((i + j) % 2 == 1)[..., None, None], falling, rising).reshape(-1, 3)
-    return found[:, ::-1].copy() if flipped else found
+    return np.where(((i + j) % 2 == 1)[..., None, None], falling, rising).reshape(-1, 3)

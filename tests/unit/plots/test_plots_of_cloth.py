@@ -61,10 +61,10 @@ def hue(color):
 
 def test_nearest_triangle_of_each_pixel_as_one_by_one():
     rng = np.random.default_rng(3)
-    corners, depth = rng.uniform(-5, 35, (60, 3, 2)), rng.normal(size=(60, 3))
-    raster = rasterize(corners, depth, (31, 24))
-    for row, column in np.ndindex(24, 31):
-        point = np.array([column + 0.5, 24 - row - 0.5])
+    corners, depth = rng.uniform(-3, 18, (40, 3, 2)), rng.normal(size=(40, 3))
+    raster = rasterize(corners, depth, (15, 12))
+    for row, column in np.ndindex(12, 15):
+        point = np.array([column + 0.5, 12 - row - 0.5])
         seen = {}
         for k, (a, b, c) in enumerate(corners):
             w = np.array([*point, 1.0]) @ np.linalg.inv([[*a, 1.0], [*b, 1.0], [*c, 1.0]])
