@@ -159,6 +159,8 @@ cs_status cs_cloth_step(cs_cloth *cloth, double h, const double *target, const d
 /* The next step chooses its preconditioner anew, with all that is kept from step to step: what follows then depends on the
  * state alone. */
 void cs_cloth_forget(cs_cloth *cloth);
+/* The same, and what collisions keep. */
+void cs_cloth_forget_all(cs_cloth *cloth);
 
 /* Makes the solver as a step of length h from the state x, v (vertices, 3) would: what a solver keeps depends on the first
  * matrix. The state of the cloth stays as it is. */

@@ -30,8 +30,8 @@ static cs_status check_options(const cs_collision_options *o, cs_error *error)
 /* Takes the arrays over all vertices, and keeps what is in the first `used`. */
 static cs_status take_arrays(cs_collisions *c, int64_t vertices, int64_t used, cs_error *error)
 {
-    double **vector[] = {&c->start, &c->end, &c->velocity};
-    for (int i = 0; i < 3; i++) {
+    double **vector[] = {&c->start, &c->end, &c->velocity, &c->shift};
+    for (int i = 0; i < 4; i++) {
         double *now = cs_arena_take(&c->arena, 3 * vertices, sizeof *now);
         if (now && used) memcpy(now, *vector[i], sizeof *now * (size_t)(3 * used));
         *vector[i] = now;
@@ -67,6 +67,8 @@ void cs_collisions_clear(cs_collisions *c)
     }
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
         cs_buffer_clear(&c->pairs[kind].index);
+        cs_buffer_clear(&c->pairs[kind].key);
+        cs_buffer_clear(&c->former[kind]);
         cs_buffer_clear(&c->pairs[kind].state);
         cs_buffer_clear(&c->pairs[kind].near);
     }
@@ -120,14 +122,17 @@ void cs_collisions_place(cs_collisions *c, int64_t n, const double *x)
     o->moves = o->is_fitted = 0;
 }
 
-void cs_collisions_finish(cs_collisions *c)
+cs_status cs_collisions_finish(cs_collisions *c, cs_error *error)
 {
+    cs_status status = cs_keep_formers(c, error);
+    if (status) return status;
     size_t size = sizeof *c->start * (size_t)(3 * (c->vertices - c->cloth));
     memcpy(c->start + 3 * c->cloth, c->end + 3 * c->cloth, size);
     for (int64_t n = 0; n < c->obstacles; n++) {
         c->obstacle[n].is_fitted &= !c->obstacle[n].moves;
         c->obstacle[n].moves = 0;
     }
+    return CS_OK;
 }
 
 cs_obstacle *cs_obstacle_of(const cs_collisions *c, int64_t vertex)
@@ -168,11 +173,12 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
     memcpy(c->end, x1, size);
     memcpy(c->velocity, v, size);
     for (int64_t i = 0; i < c->cloth; i++) c->inverse_mass[i] = is_fixed[i] ? 0 : 1 / c->mass[i];
+    memset(c->shift, 0, sizeof *c->shift * (size_t)(3 * c->vertices));
     memset(c->stamp, 0, sizeof *c->stamp * (size_t)c->vertices);
     memset(c->is_moved, 0, (size_t)c->vertices);
     load_obstacles(c);
     for (int64_t n = 0; n < c->obstacles; n++) cs_set_vector(c->obstacle[n].impulse, 0, 0, 0);
-    cs_status status = cs_find_candidates(c, c->options.thickness / 2, call, error);
+    cs_status status = cs_find_candidates(c, CS_REACH * c->options.thickness / 2, call, error);
     return status ? status : cs_find_near_contacts(c, call, error);
 }
 

@@ -11,7 +11,8 @@
  *     contact     four vertices with weights w, a unit normal n and a bound:   n . u >= bound,   u = sum w_i v_i
  *     impulse     v_i += w_i / m_i P:  P . n >= 0 and |P_t| <= mu P . n
  *
- * Repulsion stops the approach of what is nearer than the thickness, and undoes a part of the overlap. An impact is a pair that
+ * Repulsion stops the approach of what is nearer than the thickness, and a shift undoes a part of the overlap: it moves vertices
+ * in this step, and leaves them no velocity, which would add up over the layers of a stack. An impact is a pair that
  * meets within the step: its bound lets it come as near as the thickness, or not at all. All contacts of a step stay in one
  * list, in the order of their primitives; sweeps go through it forwards and backwards, and add to each impulse what its contact
  * needs (projected Gauss-Seidel, exact for each contact since its matrix is sum w_i^2 / m_i times the identity).
@@ -31,11 +32,14 @@
 #include "bvh/stencil.h"
 #include "core/buffer.h"
 
+/* Contacts are found up to this distance, in thicknesses: where layers rest on each other, they stay. */
+#define CS_REACH 1.25
+
 typedef struct cs_collision_options {
     double thickness;   /* [m] */
     double mu;          /* friction */
     double push;        /* part of an overlap that repulsion undoes in a step */
-    int64_t stop_after; /* sweeps of repulsion before a search for impacts, at most */
+    int64_t stop_after; /* iterations of repulsion before stopping impulses, at most */
     int64_t iterations; /* passes of stopping impulses, at most */
     int64_t zones;      /* passes of impact zones, at most */
     int has_self;       /* the cloth with itself, too */
@@ -59,18 +63,30 @@ enum { CS_PAIR_UNTESTED, CS_PAIR_FREE, CS_PAIR_HIT };
 typedef struct cs_candidates {
     int64_t count;
     cs_buffer index; /* (count, 4) of int64_t */
+    cs_buffer key;   /* (count) of uint64_t: names the two primitives; ascending */
     cs_buffer state; /* (count) of uint8_t: free or hit, for the motion that was tested last */
     cs_buffer near;  /* (count) of uint8_t: nearer than the thickness at x0; or touching */
 } cs_candidates;
 
+/* The force of a contact in the last step, and its part along the normal in the one before, [N]. */
+typedef struct cs_former {
+    uint64_t key;
+    double force[3], before;
+} cs_former;
+
 typedef struct cs_contact {
+    uint64_t key; /* of its pair */
     int64_t vertex[4];
     double weight[4];
     double normal[3];
     double inverse;    /* of sum w_i^2 / m_i */
     double bound;      /* [m/s] */
+    double push;       /* of the shift [m/s] */
+    double pushed;     /* impulse of the shift, along the normal [N s] */
     double gap;        /* along the normal, at x0 */
     double impulse[3]; /* [N s] */
+    double before[3], direction[3];
+    double former; /* force along the normal in the last step [N] */
     int64_t visited;   /* clock of the sweep that has seen it last */
     cs_stencil_kind kind;
     int is_impact;
@@ -98,6 +114,7 @@ typedef struct cs_collisions {
     /* A step: arrays (vertices, 3) or (vertices). */
     double h;
     double *start, *end, *velocity;
+    double *shift; /* velocities of this step alone: x1 = x0 + h (v + shift) */
     double *inverse_mass;    /* zero: told how to move */
     const double *mass;      /* (cloth): the caller's */
     int64_t *stamp;          /* clock of the last change of the velocity */
@@ -108,6 +125,8 @@ typedef struct cs_collisions {
     cs_candidates pairs[CS_STENCIL_KINDS];
     int64_t contacts;
     cs_buffer contact; /* of cs_contact */
+    int64_t formers[CS_STENCIL_KINDS];
+    cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
     cs_buffer leader; /* vertices of obstacles that zones touch */
     cs_buffer scratch; /* of pairs: items of a buffer have one size */
@@ -154,8 +173,11 @@ cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
 /* Gives impulses (contacts, 3) to the contacts that are known, in place of those that they have. */
 void cs_give_impulses(cs_collisions *c, const double *impulse);
 
-/* The motion was used: obstacles are where they went. */
-void cs_collisions_finish(cs_collisions *c);
+/* The motion was used: obstacles are where they went, and forces are kept for the next step. */
+cs_status cs_collisions_finish(cs_collisions *c, cs_error *error);
+
+/* The next step begins without forces of the last one. */
+void cs_collisions_forget(cs_collisions *c);
 
 /* ---- within the folder ---------------------------------------------------------------------------- */
 
@@ -167,19 +189,24 @@ int cs_holds_motion(const cs_collisions *c);
 
 /* near_contacts.c: contacts of pairs that are nearer than the thickness at x0. */
 cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
-/* Room for one more contact. */
-cs_contact *cs_new_contact(cs_collisions *c, const int64_t *vertex, cs_stencil_kind kind,
-                           cs_error *error);
+/* Room for one more contact, of this pair. */
+cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair, cs_error *error);
 /* inverse <- of the masses and weights; returns 0 if all of its vertices are told how to move. */
 int cs_weigh_contact(const cs_collisions *c, cs_contact *contact);
 
-/* repulsion.c: sweeps over all contacts; then the ends of the motion. */
+/* former_contacts.c: forces of the step before, as impulses of the same contacts; keeps those of this one. */
+void cs_take_formers(cs_collisions *c);
+cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
+
+/* repulsion.c: all near contacts from their impulses on; then what impacts have changed; then the ends of the motion. */
+void cs_solve_contacts(cs_collisions *c);
 void cs_sweep_contacts(cs_collisions *c);
 void cs_move_ends(cs_collisions *c);
 
-/* impacts.c: tests candidates whose vertices have moved; returns the number of hits. Then a contact for each hit. */
+/* impacts.c: tests candidates whose vertices have moved; returns the number of hits. Then a contact for each hit. strictness: 0 to
+ * 1. */
 int64_t cs_find_hits(cs_collisions *c, const cs_response_call *call);
-cs_status cs_add_impacts(cs_collisions *c, int is_strict, cs_error *error);
+cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error);
 
 /* zones.c: connects the vertices of hits, and moves each zone. Returns whether a zone has grown. */
 void cs_reset_zones(cs_collisions *c);

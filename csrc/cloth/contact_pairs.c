@@ -14,6 +14,7 @@ typedef struct asking {
     cs_tree *tree, *other;
     int64_t first, second; /* numbers of their vertices 0 */
     cs_stencil_kind kind;
+    int64_t number; /* of the query, of all that there are */
 } asking;
 
 /* index <- the four vertices of a pair. */
@@ -40,6 +41,12 @@ static int is_movable(const cs_collisions *c, const int64_t *index)
     return 0;
 }
 
+/* A key for each pair, ascending as pairs are found: queries below 2^16, primitives below 2^24 each keep all of their bits. */
+static uint64_t key_of(const asking *a, const int64_t *pair)
+{
+    return (uint64_t)a->number << 48 ^ (uint64_t)pair[0] << 24 ^ (uint64_t)pair[1];
+}
+
 /* Appends what a query finds. */
 static cs_status ask(const asking *a, const cs_response_call *call, cs_error *error)
 {
@@ -59,11 +66,13 @@ static cs_status ask(const asking *a, const cs_response_call *call, cs_error *er
     int64_t *pair = cs_buffer_room(&c->scratch, found, 2 * sizeof *pair);
     int64_t *index =
         cs_buffer_grown(&to->index, to->count + found, to->count, CS_STENCIL_VERTICES * sizeof *index);
-    if (!pair || !index) return cs_no_memory(error, "%lld pairs", (long long)found);
+    uint64_t *key = cs_buffer_grown(&to->key, to->count + found, to->count, sizeof *key);
+    if (!pair || !index || !key) return cs_no_memory(error, "%lld pairs", (long long)found);
     status = cs_query_write(a->query, pair, error);
     for (int64_t i = 0; !status && i < found; i++) {
         int64_t *put = index + CS_STENCIL_VERTICES * to->count;
         put_vertices(a, pair + 2 * i, put);
+        key[to->count] = key_of(a, pair + 2 * i);
         to->count += is_movable(c, put);
     }
     return status;
@@ -74,7 +83,7 @@ static cs_status ask_self(cs_collisions *c, const cs_response_call *call, cs_err
 {
     cs_status status = CS_OK;
     for (int kind = 0; !status && kind < CS_STENCIL_KINDS; kind++) {
-        const asking a = {c, &c->query, &c->tree, &c->tree, 0, 0, (cs_stencil_kind)kind};
+        const asking a = {c, &c->query, &c->tree, &c->tree, 0, 0, (cs_stencil_kind)kind, 0};
         status = ask(&a, call, error);
     }
     return status;
@@ -84,10 +93,11 @@ static cs_status ask_self(cs_collisions *c, const cs_response_call *call, cs_err
 static cs_status ask_obstacle(cs_collisions *c, cs_obstacle *o, const cs_response_call *call,
                               cs_error *error)
 {
+    int64_t n0 = 1 + 2 * (o - c->obstacle);
     const asking all[] = {
-        {c, &o->query, &c->tree, &o->tree, 0, o->first, CS_VERTEX_FACE},
-        {c, &o->query, &o->tree, &c->tree, o->first, 0, CS_VERTEX_FACE},
-        {c, &o->query, &c->tree, &o->tree, 0, o->first, CS_EDGE_EDGE},
+        {c, &o->query, &c->tree, &o->tree, 0, o->first, CS_VERTEX_FACE, n0},
+        {c, &o->query, &o->tree, &c->tree, o->first, 0, CS_VERTEX_FACE, n0 + 1},
+        {c, &o->query, &c->tree, &o->tree, 0, o->first, CS_EDGE_EDGE, n0},
     };
     cs_status status = CS_OK;
     for (int n = 0; !status && n < 3; n++) status = ask(&all[n], call, error);
@@ -101,7 +111,7 @@ static cs_status fit_obstacle(cs_collisions *c, cs_obstacle *o, const cs_respons
     if (o->is_fitted) return CS_OK;
     const double *x0 = c->start + 3 * o->first, *x1 = c->end + 3 * o->first;
     cs_status status =
-        cs_tree_refit(&o->tree, x0, x1, c->options.thickness / 2, call->threads, error);
+        cs_tree_refit(&o->tree, x0, x1, CS_REACH * c->options.thickness / 2, call->threads, error);
     o->is_fitted = !status;
     return status;
 }

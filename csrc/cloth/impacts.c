@@ -56,9 +56,11 @@ int64_t cs_find_hits(cs_collisions *c, const cs_response_call *call)
     return hits;
 }
 
-/* The contact of a hit, with the weights and the normal at its time. It may come as near as the thickness; where it is nearer, or
- * if `is_strict`, not any nearer. */
-static void stop(const cs_collisions *c, const cs_path *path, int is_strict, cs_contact *contact)
+/* The contact of a hit, with the weights and the normal at its time. It may come as near as the thickness; where it is nearer, not
+ * any nearer. Beyond half of the passes it has to go away, ever faster, as far as repulsion would: turning primitives meet again
+ * where they are very close. */
+static void stop(const cs_collisions *c, const cs_path *path, double strictness,
+                 cs_contact *contact)
 {
     cs_impact impact;
     double separation[3];
@@ -71,16 +73,20 @@ static void stop(const cs_collisions *c, const cs_path *path, int is_strict, cs_
     }
 
     /* The way that is left until the thickness. */
-    double apart[3] = {0, 0, 0};
-    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+    double apart[3] = {0, 0, 0}, shift[3] = {0, 0, 0};
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++) {
         cs_add_scaled(apart, contact->weight[k], c->start + 3 * contact->vertex[k], apart);
+        cs_add_scaled(shift, contact->weight[k], c->shift + 3 * contact->vertex[k], shift);
+    }
+    double shifted = cs_dot(contact->normal, shift);
     contact->gap = cs_dot(contact->normal, apart);
     contact->is_impact = 1;
     double rest = contact->gap - c->options.thickness;
-    contact->bound = rest > 0 && !is_strict ? -rest / c->h : 0;
+    double away = strictness * c->options.push * c->options.thickness;
+    contact->bound = (rest > 0 && !(strictness > 0) ? -rest : away) / c->h - shifted;
 }
 
-cs_status cs_add_impacts(cs_collisions *c, int is_strict, cs_error *error)
+cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error)
 {
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
         const cs_candidates *pairs = &c->pairs[kind];
@@ -89,10 +95,10 @@ cs_status cs_add_impacts(cs_collisions *c, int is_strict, cs_error *error)
         for (int64_t i = 0; i < pairs->count; i++) {
             if (state[i] != CS_PAIR_HIT) continue;
             cs_path path;
-            cs_contact *new = cs_new_contact(c, cs_candidate(pairs, i), stencils.kind, error);
+            cs_contact *new = cs_new_contact(c, stencils.kind, i, error);
             if (!new) return CS_NO_MEMORY;
             cs_path_load(&stencils, i, 0, &path);
-            stop(c, &path, is_strict, new);
+            stop(c, &path, strictness, new);
             c->contacts += cs_weigh_contact(c, new);
             c->report.impacts++;
         }

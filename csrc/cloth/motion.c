@@ -25,6 +25,12 @@ void cs_cloth_forget(cs_cloth *cloth)
     cloth->cg = NULL;
 }
 
+void cs_cloth_forget_all(cs_cloth *cloth)
+{
+    cs_cloth_forget(cloth);
+    cs_collisions_forget(&cloth->collisions);
+}
+
 /* The preconditioner of this kind, in single precision unless all is double, and the iteration: in this order, since the first
  * update may lay out the preconditioner. */
 static cs_status make_both(cs_cloth *cloth, const cs_preconditioner_kind *kind,
@@ -188,7 +194,8 @@ cs_status cs_cloth_conclude(cs_cloth *cloth, const cs_cloth_call *call, cs_error
         cloth->refused++;
         return CS_OK;
     }
-    if (cloth->has_collisions) cs_collisions_finish(&cloth->collisions);
+    if (cloth->has_collisions) status = cs_collisions_finish(&cloth->collisions, error);
+    if (status) return status;
     cs_cloth_finish(cloth);
     cloth->report = cloth->present;
     cloth->steps++;

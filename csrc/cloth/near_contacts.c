@@ -1,4 +1,4 @@
-/* Near contacts: pairs that are nearer than the thickness at the beginning of a step. */
+/* Near contacts: pairs that are nearer than the thickness at the beginning of a step, or a little farther. */
 #include "cloth/collisions.h"
 
 #include "bvh/separation.h"
@@ -20,8 +20,8 @@ typedef struct job {
     unsigned char *near;
 } job;
 
-/* Whether a plane across the line between the means of the primitives is farther than the thickness from all corners. */
-static int are_means_far(const cs_polygon *polygon, double thickness)
+/* Whether a plane across the line between the means of the primitives is farther than the reach from all corners. */
+static int are_means_far(const cs_polygon *polygon, double reach)
 {
     double n[3] = {0, 0, 0}, least = INFINITY;
     for (int k = 0; k < polygon->corners; k++) cs_add_scaled(n, 1, polygon->at[k], n);
@@ -29,7 +29,7 @@ static int are_means_far(const cs_polygon *polygon, double thickness)
         double height = cs_dot(n, polygon->at[k]);
         if (height < least) least = height;
     }
-    return least > 0 && least * least > thickness * thickness * cs_dot(n, n) * (1 + 0x1p-40);
+    return least > 0 && least * least > reach * reach * cs_dot(n, n) * (1 + 0x1p-40);
 }
 
 /* Of two edges that are nearest at an end, the faces beside them have the contact. */
@@ -41,12 +41,12 @@ static int is_left_to_faces(const cs_motion *motion, const cs_nearest *nearest)
 static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     const job *j = context;
-    double thickness = j->c->options.thickness;
+    double reach = CS_REACH * j->c->options.thickness;
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         cs_motion motion;
         cs_nearest nearest;
-        cs_motion_load(&j->at, i, thickness, &motion);
+        cs_motion_load(&j->at, i, reach, &motion);
         j->near[i] = FAR;
         if (are_means_far(&motion.start, motion.margin)) continue;
         cs_polygon_nearest(&motion.start, &nearest);
@@ -65,8 +65,7 @@ int cs_weigh_contact(const cs_collisions *c, cs_contact *contact)
     return sum > 0;
 }
 
-cs_contact *cs_new_contact(cs_collisions *c, const int64_t *vertex, cs_stencil_kind kind,
-                           cs_error *error)
+cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair, cs_error *error)
 {
     cs_contact *all = cs_buffer_grown(&c->contact, c->contacts + 1, c->contacts, sizeof *all);
     if (!all) {
@@ -74,12 +73,15 @@ cs_contact *cs_new_contact(cs_collisions *c, const int64_t *vertex, cs_stencil_k
         return NULL;
     }
     cs_contact *new = &all[c->contacts];
-    *new = (cs_contact){.kind = kind, .visited = -1};
-    memcpy(new->vertex, vertex, sizeof new->vertex);
+    const cs_candidates *pairs = &c->pairs[kind];
+    *new = (cs_contact){
+        .key = ((const uint64_t *)pairs->key.data)[pair], .kind = kind, .visited = -1};
+    memcpy(new->vertex, cs_candidate(pairs, pair), sizeof new->vertex);
     return new;
 }
 
-/* Repulsion stops the approach, and undoes a part of the overlap (Bridson 2002, section 7.2). */
+/* Repulsion stops the approach at the thickness, or where it is nearer, at once; the shift undoes a part of the overlap (Bridson
+ * 2002, section 7.2). */
 static void repel(const cs_collisions *c, const cs_path *path, cs_contact *contact)
 {
     cs_moment moment;
@@ -92,7 +94,9 @@ static void repel(const cs_collisions *c, const cs_path *path, cs_contact *conta
         cs_normalize(contact->normal);
     }
     contact->gap = distance;
-    contact->bound = c->options.push * (c->options.thickness - distance) / c->h;
+    double rest = distance - c->options.thickness;
+    contact->bound = rest > 0 ? -rest / c->h : 0;
+    contact->push = rest > 0 ? contact->bound : -c->options.push * rest / c->h;
 }
 
 static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
@@ -105,7 +109,7 @@ static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
             continue;
         }
         cs_path path;
-        cs_contact *new = cs_new_contact(c, cs_candidate(pairs, i), j->at.kind, error);
+        cs_contact *new = cs_new_contact(c, j->at.kind, i, error);
         if (!new) return CS_NO_MEMORY;
         cs_path_load(&j->at, i, 0, &path);
         repel(c, &path, new);
@@ -127,6 +131,7 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         status = gather(&j, pairs, error);
     }
     c->report.contacts = c->contacts;
+    if (!status) cs_take_formers(c);
     c->report.narrow_seconds += cs_clock() - begun;
     return status;
 }

@@ -28,17 +28,19 @@ static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *h
     return status;
 }
 
-/* Sweeps and looks, until nothing meets or the passes are used up. Beyond half of them impacts may come no nearer. */
+/* Sweeps and looks, until nothing meets or the passes are used up. */
 static cs_status stop_approach(cs_collisions *c, const cs_response_call *call, int64_t *hits,
                                cs_error *error)
 {
     int64_t most = c->options.iterations;
     cs_status status = CS_OK;
     for (int64_t pass = 0; !status; pass++) {
-        cs_sweep_contacts(c);
+        if (pass) cs_sweep_contacts(c);
+        else cs_solve_contacts(c);
         status = look(c, call, hits, error);
         if (status || !*hits || pass == most) break;
-        status = cs_add_impacts(c, 2 * pass >= most, error);
+        double beyond = (double)(2 * pass - most) / (double)most;
+        status = cs_add_impacts(c, beyond > 0 ? beyond : 0, error);
         c->report.passes++;
     }
     return status;
@@ -78,7 +80,7 @@ cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
 {
     double begun = cs_clock(), before = c->report.candidate_seconds + c->report.narrow_seconds;
     int64_t hits = 0;
-    c->margin = c->options.thickness / 2;
+    c->margin = CS_REACH * c->options.thickness / 2;
     cs_status status = stop_approach(c, call, &hits, error);
     if (!status && hits) status = move_zones(c, call, &hits, error);
     if (status) return status;

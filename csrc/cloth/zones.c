@@ -143,6 +143,7 @@ static void move_vertex(cs_collisions *c, const body *b, int64_t i)
     for (int k = 0; b->obstacle && k < 3; k++)
         b->obstacle->impulse[k] += c->mass[i] * (v[k] - c->velocity[3 * i + k]);
     cs_assign(c->velocity + 3 * i, v);
+    cs_set_vector(c->shift + 3 * i, 0, 0, 0);
     c->is_moved[i] = 1;
     c->stamp[i] = ++c->clock;
 }

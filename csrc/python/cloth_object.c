@@ -131,7 +131,7 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
         memcpy(self->cloth.position, PyArray_DATA(x), size);
         memcpy(self->cloth.velocity, PyArray_DATA(v), size);
         self->cloth.time = time;
-        cs_cloth_forget(&self->cloth);
+        cs_cloth_forget_all(&self->cloth);
         cloth_end(self);
     }
     Py_XDECREF(x);
@@ -154,7 +154,7 @@ static PyObject *cloth_forget(cloth_object *self, PyObject *unused)
 {
     (void)unused;
     if (cloth_begin(self) < 0) return NULL;
-    cs_cloth_forget(&self->cloth);
+    cs_cloth_forget_all(&self->cloth);
     cloth_end(self);
     return Py_NewRef(Py_None);
 }
