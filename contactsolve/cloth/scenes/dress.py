@@ -23,12 +23,12 @@ Floats = NDArray[np.float64]
 # a strap.
 _ROWS, _UPPER, _OVER = 49, 6, 19
 _COLUMNS, _STRAP = 80, 8
-_NECK, _TOP, _WAIST, _HEM = 1.34, 1.255, 1.08, 0.50  # heights [m]
+_NECK, _TOP, _WAIST, _HEM = 1.34, 1.255, 1.00, 0.50  # heights [m]; the waist sits on the hips
 _FLARE = 0.5  # growth of the radius below the waist
-_CLEARANCE = 8e-3  # [m]
+_CLEARANCE, _SLACK, _LIFT = 3e-3, 5e-3, 3e-2  # at the waist; more above; of the straps [m]
 
 
-@scene(seconds=1.0, h=5e-3)
+@scene(seconds=1.0, h=2e-3)
 def dress(
     version: str = "1a",
     *,
@@ -42,7 +42,7 @@ def dress(
 ) -> Cloth:
     """A dress of 4,536 vertices, held away from a body, drapes on it under gravity (S5, scene 1).
 
-    It hangs from its straps by contact and friction alone. The body has a torso, a head, legs and
+    It hangs on hips and shoulders by contact and friction alone. The body has a torso, a head, legs and
     arms, closed surfaces that overlap. It turns to and fro once a second. S5's avatar and its dress
     are not public, and S5 gives neither material nor steps: body, dress and these numbers are ours,
     with S5's counts of vertices.
@@ -69,7 +69,7 @@ def dress(
     Returns
     -------
     Cloth
-        For one second in steps of 5 ms.
+        For one second in steps of 2 ms.
     """
     one_of("version", version, tuple(BODIES))
     vertices, faces = body(version)
@@ -125,7 +125,7 @@ def dress_mesh() -> Mesh:
     """Return a tube from the hem to the arms, front and back above it, and two straps."""
     # The columns are symmetric to both planes; the front is where y < 0.
     angle = 2 * np.pi * (np.arange(_COLUMNS) + 0.5) / _COLUMNS
-    around = offset(torso(400), _CLEARANCE)
+    around = offset(torso(400), _CLEARANCE + _SLACK)
     tube = _tube(around).rings(angle)
     sewn = _Sewn(tube.reshape(-1, 3), tube_faces(_ROWS, _COLUMNS))
 
@@ -142,10 +142,12 @@ def dress_mesh() -> Mesh:
         sewn.cover(grid if is_front else grid[:, ::-1])
         upper.append(own[-1])
 
-    # Over both shoulders.
+    # Over both shoulders, where straps are long enough that the hips carry the skirt.
     x = tube[-1, front, 0]
+    lift = np.zeros((_OVER, 3))
+    lift[:, 2] = _LIFT * np.sin(np.pi * np.arange(1, _OVER + 1) / (_OVER + 1)) ** 2
     for chosen in (slice(0, _STRAP), slice(len(x) - _STRAP, len(x))):
-        lines = [over_shoulder(around, one, _NECK, _OVER + 2)[1:-1] for one in x[chosen]]
+        lines = [over_shoulder(around, one, _NECK, _OVER + 2)[1:-1] + lift for one in x[chosen]]
         own = sewn.add(np.stack(lines, axis=1))
         sewn.cover(np.concatenate([[upper[0][chosen]], own, [upper[1][chosen]]]))
     return sewn.mesh()
@@ -157,15 +159,15 @@ def _mirrored(column: int) -> int:
 
 
 def _tube(around: Profile) -> Profile:
-    """Return rings from the hem to the chest: a cone from the waist down, but around the body."""
+    """Return rings from the hem to the arms: close to the body down to the waist, then a cone."""
     height = np.linspace(_HEM, _TOP, _ROWS)
-    width, depth, forward = (
-        np.interp(height, around.height, sizes) for sizes in around[:3]
-    )
-    at_waist = (np.interp(_WAIST, around.height, sizes) for sizes in around[:2])
+    width, depth, forward = (np.interp(height, around.height, sizes) for sizes in around[:3])
+    closer = _SLACK * (1 - np.clip((height - 1.1) / 0.1, 0, 1))
+    sizes = [width - closer, depth - closer]
     below = np.maximum(_WAIST - height, 0.0)
-    cone = [size + _FLARE * below * np.minimum(1, below / 0.1) for size in at_waist]
-    return Profile(np.maximum(width, cone[0]), np.maximum(depth, cone[1]), forward, height)
+    at_waist = [float(np.interp(_WAIST, height, size)) for size in sizes]
+    cone = [size + _FLARE * below for size in at_waist]
+    return Profile(*np.maximum(sizes, cone), forward, height)
 
 
 def _faces_of_grid(grid: NDArray[np.int64]) -> NDArray[np.int64]:
