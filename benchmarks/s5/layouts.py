@@ -158,7 +158,7 @@ LAYOUTS = {
         (
             Column("scene", "scene", "text"),
             Column("phase", "phase", "text"),
-            Column("simulated [s]", "seconds_simulated", ".1f"),
+            Column("simulated [s]", "seconds_simulated", ".3g"),
             Column("steps", "steps", "count"),
             Column("iterations a step", "iterations", ".0f"),
             Column("contacts a step", "contacts", ".0f"),

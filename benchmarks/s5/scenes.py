@@ -54,7 +54,8 @@ def stepped(cloth, h):
 
 def collision_seconds(told):
     """All that a step does about collisions."""
-    return sum(told["seconds"][phase] for phase in ("candidates", "narrow", "response", "certificate"))
+    phases = ("candidate", "narrow", "response", "certificate")
+    return sum(told[f"{phase}_seconds"] for phase in phases)
 
 
 def applied(run, cloth, h):
@@ -74,21 +75,23 @@ def simulated(run, scene):
     seconds, h = times_of(scene, run.seconds)
     cloths = {threads: cloth_of(scene, threads) for threads in teams(run)}
     steps, kernels = {threads: [] for threads in cloths}, []
-    for number in range(round(seconds / h)):
-        if bin_of(number, h) == len(kernels):
+    while cloths[1].time < seconds - 1e-9:
+        begun, number = cloths[1].time, len(steps[1])
+        if bin_of(begun) == len(kernels):
             kernels.append(applied(run, cloths[1], h))
-        turns = list(cloths)[:: 1 if number % 2 else -1]
-        for threads in turns:
-            steps[threads].append(stepped(cloths[threads], h))
+        for threads in list(cloths)[:: 1 if number % 2 else -1]:
+            made = stepped(cloths[threads], min(h, seconds - begun))
+            taken = cloths[threads].time - begun
+            steps[threads].append({**made, "bin": len(kernels) - 1, "length": taken})
     positions = [cloth.positions for cloth in cloths.values()]
     if not all(np.array_equal(positions[0], other) for other in positions):
         raise RuntimeError(f"scene {scene}: threads have changed its bits")
     return steps, kernels
 
 
-def bin_of(number, h):
-    """The bin of a step by its number."""
-    return int(number * h / BIN + 1e-9)
+def bin_of(seconds):
+    """The bin of a step by its beginning."""
+    return int(seconds / BIN + 1e-6)
 
 
 def medians(runs):
@@ -117,17 +120,17 @@ def median_of(runs, threads, step, key):
 
 def bins_of(run, scene):
     """A row for each bin of a scene: seconds of phases by threads, and speed-ups."""
-    _, h = times_of(scene, run.seconds)
     steps, kernels = medians([simulated(run, scene) for _ in range(run.runs)])
     several = teams(run)[-1]
     for k, kernel in enumerate(kernels):
-        own = {t: [r for i, r in enumerate(rows) if bin_of(i, h) == k] for t, rows in steps.items()}
+        own = {t: [row for row in rows if row["bin"] == k] for t, rows in steps.items()}
         iterations = sum(row["iterations"] for row in own[1])
         row = {
             "scene": scene,
             "time_s": BIN * k,
             "threads": several,
             "steps": len(own[1]),
+            "seconds": sum(row["length"] for row in own[1]),
             "iterations": iterations,
             "contacts": sum(row["contacts"] for row in own[1]),
             "missed": sum(row["missed"] for row in own[1]),
@@ -175,7 +178,7 @@ def rows_of_scenes(bins):
             yield {
                 "scene": scene,
                 "phase": phase,
-                "seconds_simulated": own[-1]["time_s"] + BIN,
+                "seconds_simulated": sum(row["seconds"] for row in own),
                 "steps": sum(row["steps"] for row in own),
                 "iterations": sum(row["iterations"] for row in own) / sum(r["steps"] for r in own),
                 "contacts": sum(row["contacts"] for row in own) / sum(r["steps"] for r in own),

@@ -40,15 +40,18 @@ def times_of(scene, seconds=None):
 def motion_of(scene, seconds=None):
     """The positions of a run, by the steps in which it was made."""
     cloth, (whole, h) = cloth_of(scene), times_of(scene, seconds)
-    found = [cloth.positions]
-    cloth.run(whole, h, callback=lambda made: found.append(made.positions))
+    times, found = [0.0], [cloth.positions]
+
+    def note(made):
+        times.append(made.time)
+        found.append(made.positions)
+
+    cloth.run(whole, h, callback=note)
     (obstacle,) = cloth.obstacles
 
+    # The frame of a time, within rounding; steps that were refused have shortened some.
     def cloth_at(t):
-        return found[min(round(t / h), len(found) - 1)]
-
-    def obstacle_at(t):
-        return obstacle.vertices if obstacle.motion is None else obstacle.motion(t)
+        return found[min(int(np.searchsorted(times, t - 1e-9)), len(found) - 1)]
 
     margin = cloth.collisions.thickness
-    return Motion(whole, h, margin, cloth_at, np.array(cloth.faces), obstacle_at, obstacle.faces)
+    return Motion(whole, h, margin, cloth_at, np.array(cloth.faces), obstacle.at, obstacle.faces)
