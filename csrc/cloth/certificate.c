@@ -4,15 +4,16 @@
 
 #include "core/clock.h"
 
-cs_status cs_certify(cs_collisions *c, const cs_response_call *call, cs_error *error)
+cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hits, cs_error *error)
 {
-    /* The seconds and numbers of the response are not those of the certificate. */
+    /* The seconds are those of the certificate. */
     double begun = cs_clock();
-    cs_collision_report report = c->report;
-    cs_status status = cs_find_candidates(c, 0, call, error);
-    int64_t hits = status ? 0 : cs_find_hits(c, call);
-    c->report = report;
-    c->report.is_free = !status && !hits;
+    cs_collision_report before = c->report;
+    cs_status status = cs_find_candidates(c, c->end, 0, call, error);
+    *hits = status ? 0 : cs_find_hits(c, call);
+    c->report.is_free = !status && !*hits;
+    c->report.candidate_seconds = before.candidate_seconds;
+    c->report.narrow_seconds = before.narrow_seconds;
     c->report.certificate_seconds += cs_clock() - begun;
     return status;
 }

@@ -42,6 +42,15 @@ static cs_status take_arrays(cs_collisions *c, int64_t vertices, int64_t used, c
     return cs_arena_status(&c->arena, error, "collisions of %lld vertices", (long long)vertices);
 }
 
+/* Keys have so many bits. */
+static cs_status check_size(const cs_tree *tree, cs_error *error)
+{
+    int64_t most = INT64_C(1) << CS_KEY_BITS;
+    if (tree->edges < most && tree->faces < most && tree->vertices < most) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED, "a mesh of %lld edges: fewer than %lld can collide",
+                   (long long)tree->edges, (long long)most);
+}
+
 cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *options, int64_t cloth,
                              const double *x, const double *mass, const int64_t *face,
                              int64_t faces, cs_error *error)
@@ -54,6 +63,8 @@ cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *optio
     status = take_arrays(c, cloth, 0, error);
     if (!status)
         status = cs_tree_make(&c->tree, options->k, CS_MOST_ARITY, 1, cloth, x, face, faces, error);
+    if (!status) status = check_size(&c->tree, error);
+    if (!status) status = cs_find_opposites(&c->tree, &c->arena, &c->opposite, error);
     return status;
 }
 
@@ -82,9 +93,14 @@ void cs_collisions_clear(cs_collisions *c)
 
 /* ---- obstacles -------------------------------------------------------------------------------------- */
 
+/* Of keys. */
+enum { MOST_OBSTACLES = (1 << 15) - 1 };
+
 cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
                             const int64_t *face, int64_t faces, cs_error *error)
 {
+    if (c->obstacles == MOST_OBSTACLES)
+        return cs_fail(error, CS_UNSUPPORTED, "more than %d obstacles", MOST_OBSTACLES);
     cs_obstacle *all = cs_arena_take(&c->arena, c->obstacles + 1, sizeof *all);
     int64_t first = c->vertices;
     cs_status status = cs_arena_status(&c->arena, error, "an obstacle");
@@ -100,6 +116,9 @@ cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
         cs_tree_make(&new->tree, c->options.k, CS_MOST_ARITY, 1, vertices, x, face, faces, error);
     if (status) return status;
     c->obstacles++;
+    status = check_size(&new->tree, error);
+    if (!status) status = cs_find_opposites(&new->tree, &c->arena, &new->opposite, error);
+    if (status) return status;
     c->vertices += vertices;
     cs_collisions_place(c, c->obstacles - 1, x);
     return CS_OK;
@@ -178,7 +197,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
     memset(c->is_moved, 0, (size_t)c->vertices);
     load_obstacles(c);
     for (int64_t n = 0; n < c->obstacles; n++) cs_set_vector(c->obstacle[n].impulse, 0, 0, 0);
-    cs_status status = cs_find_candidates(c, CS_REACH * c->options.thickness / 2, call, error);
+    cs_status status = cs_find_candidates(c, c->start, CS_REACH * c->options.thickness / 2, call, error);
     return status ? status : cs_find_near_contacts(c, call, error);
 }
 

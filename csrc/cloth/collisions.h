@@ -1,9 +1,9 @@
 /* Collisions of a cloth with itself and with obstacles: detection, response, certificate.  S5 sections 3.4 and 5
  *
- *     candidates ──► near contacts ──► repulsion ──► impacts ──► stopping impulses ┐
- *     (trees)        (at x0)           (sweeps)      (x0 → x1)  └───◄──────────────┘
- *                                                      │ after so many passes
- *                                                      └──► rigid impact zones ──► certificate
+ *     near contacts ──► repulsion ──► certificate ──► impacts ──► stopping impulses ┐
+ *     (at x0)           (sweeps)      (x0 → x1)       (x0 → x1)  └───◄──────────────┘
+ *                                      │    ▲            │ after so many passes
+ *                                  free▼    └────────────┴── rigid impact zones
  *
  * A step of the cloth gives velocities v and a motion x0 → x1 = x0 + h v along straight lines. The response changes v until
  * no two primitives meet; x0 stays. What it cannot solve is told, and the caller makes a shorter step.
@@ -56,6 +56,7 @@ typedef struct cs_obstacle {
     double impulse[3];       /* on the cloth, in the last step [N s] */
     cs_tree tree;
     cs_query query;
+    int32_t *opposite;
 } cs_obstacle;
 
 /* Pairs of one kind whose boxes overlap, by their vertices. */
@@ -80,6 +81,7 @@ typedef struct cs_contact {
     double weight[4];
     double normal[3];
     double inverse;    /* of sum w_i^2 / m_i */
+    int is_inside;     /* of a vertex and a face: the nearest point is in its inside */
     double bound;      /* [m/s] */
     double push;       /* of the shift [m/s] */
     double pushed;     /* impulse of the shift, along the normal [N s] */
@@ -90,6 +92,7 @@ typedef struct cs_contact {
     int64_t visited;   /* clock of the sweep that has seen it last */
     cs_stencil_kind kind;
     int is_impact;
+    int is_repeated; /* of a face beside it */
 } cs_contact;
 
 typedef struct cs_collision_report {
@@ -110,6 +113,7 @@ typedef struct cs_collisions {
     cs_obstacle *obstacle;
     cs_tree tree; /* of the cloth */
     cs_query query;
+    int32_t *opposite; /* (edges, 2): vertices of the faces at an edge that are not on it; -1: none */
 
     /* A step: arrays (vertices, 3) or (vertices). */
     double h;
@@ -121,7 +125,6 @@ typedef struct cs_collisions {
     unsigned char *is_moved; /* the end has changed since the last test */
     int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
     int64_t clock;
-    double margin; /* of boxes */
     cs_candidates pairs[CS_STENCIL_KINDS];
     int64_t contacts;
     cs_buffer contact; /* of cs_contact */
@@ -181,11 +184,24 @@ void cs_collisions_forget(cs_collisions *c);
 
 /* ---- within the folder ---------------------------------------------------------------------------- */
 
-/* contact_pairs.c: candidates of the motion from start to end, or to `end` of the cloth as given, in boxes with the margin. */
-cs_status cs_find_candidates(cs_collisions *c, double margin, const cs_response_call *call,
-                             cs_error *error);
+/* contact_pairs.c: what a key tells: the obstacle (NULL: the cloth itself) and the numbers of both primitives. */
+const cs_obstacle *cs_key_of_obstacle(const cs_collisions *c, uint64_t key);
+enum { CS_KEY_BITS = 24 };
+
+/* Candidates of the motion of the cloth to `end` (cloth, 3), in boxes with the margin; obstacles go all of their way,
+ * in boxes with half of the reach. */
+cs_status cs_find_candidates(cs_collisions *c, const double *end, double margin,
+                             const cs_response_call *call, cs_error *error);
 /* Whether the boxes hold the ends of all vertices that have moved. */
 int cs_holds_motion(const cs_collisions *c);
+
+/* opposites.c: the vertices opposite of all edges of a tree, in an arena. */
+cs_status cs_find_opposites(const cs_tree *tree, cs_arena *arena, int32_t **opposite,
+                            cs_error *error);
+
+/* Whether two edges may be the nearest features of their surfaces: n from the second to the first. Surfaces that are flat there, or
+ * bent towards each other, have nearer or as near points of a face; what their vertices keep apart needs no further contact. */
+int cs_are_ridges(const cs_collisions *c, uint64_t key, const int64_t *vertex, const double *n);
 
 /* near_contacts.c: contacts of pairs that are nearer than the thickness at x0. */
 cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
@@ -212,8 +228,8 @@ cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error);
 void cs_reset_zones(cs_collisions *c);
 cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error);
 
-/* certificate.c: whether the motion from start to end has no hit, by candidates of its own. */
-cs_status cs_certify(cs_collisions *c, const cs_response_call *call, cs_error *error);
+/* certificate.c: hits <- pairs that meet in the motion from start to end, by candidates of its own; none: it is free. */
+cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hits, cs_error *error);
 
 static inline const int64_t *cs_candidate(const cs_candidates *pairs, int64_t i)
 {

@@ -41,10 +41,17 @@ static int is_movable(const cs_collisions *c, const int64_t *index)
     return 0;
 }
 
-/* A key for each pair, ascending as pairs are found: queries below 2^16, primitives below 2^24 each keep all of their bits. */
+/* A key for each pair, ascending as pairs are found. */
 static uint64_t key_of(const asking *a, const int64_t *pair)
 {
-    return (uint64_t)a->number << 48 ^ (uint64_t)pair[0] << 24 ^ (uint64_t)pair[1];
+    return (uint64_t)a->number << 2 * CS_KEY_BITS | (uint64_t)pair[0] << CS_KEY_BITS |
+           (uint64_t)pair[1];
+}
+
+const cs_obstacle *cs_key_of_obstacle(const cs_collisions *c, uint64_t key)
+{
+    int64_t number = (int64_t)(key >> 2 * CS_KEY_BITS);
+    return number ? &c->obstacle[(number - 1) / 2] : NULL;
 }
 
 /* Appends what a query finds. */
@@ -116,12 +123,12 @@ static cs_status fit_obstacle(cs_collisions *c, cs_obstacle *o, const cs_respons
     return status;
 }
 
-cs_status cs_find_candidates(cs_collisions *c, double margin, const cs_response_call *call,
-                             cs_error *error)
+cs_status cs_find_candidates(cs_collisions *c, const double *end, double margin,
+                             const cs_response_call *call, cs_error *error)
 {
     double begun = cs_clock();
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) c->pairs[kind].count = 0;
-    cs_status status = cs_tree_refit(&c->tree, c->start, c->end, margin, call->threads, error);
+    cs_status status = cs_tree_refit(&c->tree, c->start, end, margin, call->threads, error);
     if (!status && c->options.has_self) status = ask_self(c, call, error);
     for (int64_t n = 0; !status && n < c->obstacles; n++) {
         c->obstacle[n].is_fitted &= !c->obstacle[n].moves || c->report.queries > 0;

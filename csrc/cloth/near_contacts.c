@@ -17,6 +17,7 @@ enum { FAR, NEAR, TOUCHING };
 typedef struct job {
     cs_collisions *c;
     cs_stencils at; /* start, twice */
+    const uint64_t *key;
     unsigned char *near;
 } job;
 
@@ -32,10 +33,15 @@ static int are_means_far(const cs_polygon *polygon, double reach)
     return least > 0 && least * least > reach * reach * cs_dot(n, n) * (1 + 0x1p-40);
 }
 
-/* Of two edges that are nearest at an end, the faces beside them have the contact. */
-static int is_left_to_faces(const cs_motion *motion, const cs_nearest *nearest)
+/* Of two edges that are nearest at an end, or do not stand out, the faces beside them have the contact. */
+static int is_left_to_faces(const job *j, int64_t i, const cs_nearest *nearest)
 {
-    return motion->start.corners == CS_MOST_CORNERS && nearest->feature != CS_ON_FACE;
+    if (j->at.kind == CS_VERTEX_FACE) return 0;
+    if (nearest->feature != CS_ON_FACE) return 1;
+    double n[3];
+    cs_assign(n, nearest->point);
+    cs_normalize(n);
+    return !cs_are_ridges(j->c, j->key[i], j->at.index + CS_STENCIL_VERTICES * i, n);
 }
 
 static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
@@ -52,7 +58,7 @@ static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
         cs_polygon_nearest(&motion.start, &nearest);
         if (nearest.square <= TOUCH * TOUCH * motion.size * motion.size) j->near[i] = TOUCHING;
         else if (nearest.square < motion.margin * motion.margin)
-            j->near[i] = is_left_to_faces(&motion, &nearest) ? FAR : NEAR;
+            j->near[i] = is_left_to_faces(j, i, &nearest) ? FAR : NEAR;
     }
 }
 
@@ -94,14 +100,54 @@ static void repel(const cs_collisions *c, const cs_path *path, cs_contact *conta
         cs_normalize(contact->normal);
     }
     contact->gap = distance;
+    contact->is_inside = moment.nearest.feature == CS_ON_FACE;
     double rest = distance - c->options.thickness;
     contact->bound = rest > 0 ? -rest / c->h : 0;
     contact->push = rest > 0 ? contact->bound : -c->options.push * rest / c->h;
 }
 
+static int share_corner(const cs_contact *a, const cs_contact *b)
+{
+    for (int i = 1; i < CS_STENCIL_VERTICES; i++)
+        for (int k = 1; k < CS_STENCIL_VERTICES; k++)
+            if (a->vertex[i] == b->vertex[k]) return 1;
+    return 0;
+}
+
+/* Whether the nearest point on the border of a face is also one of a face beside it, which has the contact, or a nearer one is. */
+static int is_repeated(const cs_contact *contact, const cs_contact *group, int64_t count)
+{
+    if (contact->is_inside) return 0;
+    for (int64_t n = 0; n < count; n++) {
+        double more = contact->gap - group[n].gap, rounding = 1e-9 * contact->gap;
+        int is_nearer = more > rounding || (more >= -rounding && &group[n] < contact);
+        if (&group[n] != contact && is_nearer && share_corner(contact, &group[n])) return 1;
+    }
+    return 0;
+}
+
+/* Leaves out what is repeated of the contacts of one vertex, from the n-th on. */
+static void close_group(cs_collisions *c, int64_t n)
+{
+    cs_contact *group = (cs_contact *)c->contact.data + n;
+    int64_t count = c->contacts - n, kept = 0;
+    for (int64_t k = 0; k < count; k++) group[k].is_repeated = is_repeated(&group[k], group, count);
+    for (int64_t k = 0; k < count; k++)
+        if (!group[k].is_repeated) group[kept++] = group[k];
+    c->contacts = n + kept;
+}
+
+/* Whether a contact is that of the same vertex and mesh as the one before. */
+static int is_of_group(const cs_contact *contact, const cs_contact *first)
+{
+    return contact->vertex[0] == first->vertex[0] &&
+           contact->key >> 2 * CS_KEY_BITS == first->key >> 2 * CS_KEY_BITS;
+}
+
 static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
 {
     cs_collisions *c = j->c;
+    int64_t first = c->contacts; /* of those of one vertex */
     for (int64_t i = 0; i < pairs->count; i++) {
         if (j->near[i] == FAR) continue;
         if (j->near[i] == TOUCHING) {
@@ -113,8 +159,17 @@ static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
         if (!new) return CS_NO_MEMORY;
         cs_path_load(&j->at, i, 0, &path);
         repel(c, &path, new);
-        c->contacts += cs_weigh_contact(c, new);
+        if (!cs_weigh_contact(c, new)) continue;
+        if (j->at.kind == CS_EDGE_EDGE) first = c->contacts;
+        if (!is_of_group(new, (cs_contact *)c->contact.data + first)) {
+            cs_contact kept = *new;
+            close_group(c, first);
+            first = c->contacts;
+            ((cs_contact *)c->contact.data)[first] = kept;
+        }
+        c->contacts++;
     }
+    if (j->at.kind == CS_VERTEX_FACE) close_group(c, first);
     return CS_OK;
 }
 
@@ -126,6 +181,7 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         cs_candidates *pairs = &c->pairs[kind];
         job j = {c,
                  {(cs_stencil_kind)kind, pairs->count, c->start, c->start, pairs->index.data},
+                 pairs->key.data,
                  pairs->near.data};
         cs_loop(cs_threads_for_pairs(call, pairs->count), pairs->count, test_pairs, &j);
         status = gather(&j, pairs, error);

@@ -15,32 +15,32 @@ static cs_status ask_caller(const cs_response_call *call, cs_error *error)
     return cs_fail(error, CS_INTERRUPTED, "the step was interrupted");
 }
 
+/* Room for later changes of a motion, in thicknesses: with less, new candidates are needed more often; with more, there are more. */
+#define SLACK 1.0
+
 /* The ends of the motion, and candidates anew where it leaves the boxes; hits <- the pairs that meet. */
 static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *hits, cs_error *error)
 {
     cs_status status = ask_caller(call, error);
     cs_move_ends(c);
-    if (!status && !cs_holds_motion(c)) {
-        c->margin += c->options.thickness;
-        status = cs_find_candidates(c, c->margin, call, error);
-    }
+    if (!status && !cs_holds_motion(c))
+        status = cs_find_candidates(c, c->end, SLACK * c->options.thickness, call, error);
     *hits = status ? 0 : cs_find_hits(c, call);
     return status;
 }
 
-/* Sweeps and looks, until nothing meets or the passes are used up. */
-static cs_status stop_approach(cs_collisions *c, const cs_response_call *call, int64_t *hits,
-                               cs_error *error)
+/* Stops what meets, and looks again, until nothing meets or the passes are used up. */
+static cs_status stop_impacts(cs_collisions *c, const cs_response_call *call, int64_t *hits,
+                              cs_error *error)
 {
     int64_t most = c->options.iterations;
     cs_status status = CS_OK;
-    for (int64_t pass = 0; !status; pass++) {
-        if (pass) cs_sweep_contacts(c);
-        else cs_solve_contacts(c);
-        status = look(c, call, hits, error);
-        if (status || !*hits || pass == most) break;
+    for (int64_t pass = 0; !status && *hits && pass < most; pass++) {
         double beyond = (double)(2 * pass - most) / (double)most;
         status = cs_add_impacts(c, beyond > 0 ? beyond : 0, error);
+        if (status) return status;
+        cs_sweep_contacts(c);
+        status = look(c, call, hits, error);
         c->report.passes++;
     }
     return status;
@@ -75,19 +75,36 @@ static void sum_impulses(cs_collisions *c)
     }
 }
 
+/* Repulsion; then, if the motion is not free of hits yet, stopping impulses and zones. */
+static cs_status respond(cs_collisions *c, const cs_response_call *call, cs_error *error)
+{
+    int64_t hits;
+    cs_solve_contacts(c);
+    cs_move_ends(c);
+    cs_status status = ask_caller(call, error);
+    if (!status) status = cs_certify(c, call, &hits, error);
+    if (status || !hits) return status;
+
+    status = stop_impacts(c, call, &hits, error);
+    if (!status && hits) status = move_zones(c, call, &hits, error);
+    return status || hits ? status : cs_certify(c, call, &hits, error);
+}
+
+/* Seconds that are told apart from those of the response. */
+static double others(const cs_collision_report *r)
+{
+    return r->candidate_seconds + r->narrow_seconds + r->certificate_seconds;
+}
+
 cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
                                 const cs_response_call *call, cs_error *error)
 {
-    double begun = cs_clock(), before = c->report.candidate_seconds + c->report.narrow_seconds;
-    int64_t hits = 0;
-    c->margin = CS_REACH * c->options.thickness / 2;
-    cs_status status = stop_approach(c, call, &hits, error);
-    if (!status && hits) status = move_zones(c, call, &hits, error);
+    double begun = cs_clock(), before = others(&c->report);
+    cs_status status = respond(c, call, error);
     if (status) return status;
     sum_impulses(c);
     memcpy(v, c->velocity, sizeof *v * (size_t)(3 * c->cloth));
     memcpy(x1, c->end, sizeof *x1 * (size_t)(3 * c->cloth));
-    double others = c->report.candidate_seconds + c->report.narrow_seconds - before;
-    c->report.response_seconds = cs_clock() - begun - others;
-    return hits ? CS_OK : cs_certify(c, call, error);
+    c->report.response_seconds = cs_clock() - begun - (others(&c->report) - before);
+    return CS_OK;
 }
