@@ -102,8 +102,8 @@ def rows_of_estimates(steps):
             "steps": len(own),
             "most_tests": max(row[f"{which}_tests"] for row in own),
             "most_pairs": max(row[f"{which}_pairs"] for row in own),
-            "first_percent": errors[0],
-            "mean_percent": float(np.mean(errors)),
+            "first_percent": errors[0] if errors else None,
+            "mean_percent": float(np.mean(errors)) if errors else None,
             **{
                 f"below_{level:g}_s": settled_after(times, errors, level)
                 for level in published.ESTIMATE_ERRORS
