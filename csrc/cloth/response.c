@@ -29,13 +29,18 @@ static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *h
     return status;
 }
 
+/* Passes without fewer hits, after which zones take over: contacts may contradict each other. */
+enum { MOST_IDLE = 4 };
+
 /* Stops what meets, and looks again, until nothing meets or the passes are used up. */
 static cs_status stop_impacts(cs_collisions *c, const cs_response_call *call, int64_t *hits,
                               cs_error *error)
 {
-    int64_t most = c->options.iterations;
+    int64_t most = c->options.iterations, fewest = INT64_MAX, idle = 0;
     cs_status status = CS_OK;
-    for (int64_t pass = 0; !status && *hits && pass < most; pass++) {
+    for (int64_t pass = 0; !status && *hits && pass < most && idle < MOST_IDLE; pass++) {
+        idle = *hits < fewest ? 0 : idle + 1;
+        fewest = *hits < fewest ? *hits : fewest;
         double beyond = (double)(2 * pass - most) / (double)most;
         status = cs_add_impacts(c, beyond > 0 ? beyond : 0, error);
         if (status) return status;
