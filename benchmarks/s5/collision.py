@@ -27,9 +27,7 @@ from protocol import arguments, common
 import contactsolve as cs
 
 SIMULATED = "_simulated"
-TABLES = tuple(
-    name + end for end in ("", SIMULATED) for name in ("s5_estimate", "s5_splitting")
-)
+TABLES = tuple(name + end for end in ("", SIMULATED) for name in ("s5_estimate", "s5_splitting"))
 QUERIES = ("external", "self")
 RULES = tuple(cs.bvh.rules())
 BASE = ("leftmost", 1)  # on one thread no task is made

@@ -39,7 +39,7 @@ SPLITTING = {
     "2": {"leftmost": (3.0, 3.0), "random": (3.0, 3.5), "estimate": (3.3, 3.4)},
 }
 
-# Section 6, figure 8: speed-ups of phases on four cores, the least and the most that the text names.
+# Section 6, figure 8: speed-ups of phases on four cores, the least and the most that are named.
 SCENES = {
     "1a": {"collision": (3.6, 3.6)},
     "1b": {"collision": (3.2, 3.4), "pc": (None, 3.9)},
@@ -47,6 +47,6 @@ SCENES = {
 }
 
 # Section 6, figure 9 [s]: the cloth settles in scene 1b, and both numerics and collisions peak
-# before; in scene 2 collisions peak about when the ribbon has fallen on the planes, numerics when it
-# hits the floor.
+# before; in scene 2 collisions peak about when the ribbon has fallen on the planes, numerics when
+# it hits the floor.
 SETTLED, ON_THE_PLANES, ON_THE_FLOOR = 0.3, 1.0, 4.0

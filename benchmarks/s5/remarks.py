@@ -286,6 +286,8 @@ def estimate(rows):
             for key, row in by_scene.items()}  # fmt: skip
 
     def told(scene, query):
+        if number(by_scene[scene, query], "mean_percent") is None:
+            return f"{query} not known"
         below = [f"{t:.2f} s" if t is not None else "not at all" for t in late[scene, query]]
         return f"{query} {below[0]} and {below[1]}"
 

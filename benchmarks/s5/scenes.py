@@ -197,9 +197,7 @@ def rows_of_course(bins):
     for scene in dict.fromkeys(row["scene"] for row in bins):
         for phase in CURVES:
             own = [
-                row
-                for row in bins
-                if row["scene"] == scene and row[f"{phase}_speedup"] is not None
+                row for row in bins if row["scene"] == scene and row[f"{phase}_speedup"] is not None
             ]
             gains = [row[f"{phase}_speedup"] for row in own]
             best = own[int(np.argmax(gains))] if own else None

@@ -1,4 +1,4 @@
-"""S5's scenes as the library simulates them: cloths for figures 8 and 9, motions for figures 5 and 6.
+"""S5's scenes as the library simulates them: cloths for figures 8 and 9, motions for 5 and 6.
 
 In single precision, as S5, with its block SSOR in four parts. S5 gives neither material nor steps:
 those are the scenes' own.
@@ -25,9 +25,7 @@ def cloth_of(scene, threads=None):
     """The cloth of a scene at its beginning."""
     name, parameters = _SCENES[scene]
     make = cs.cloth.scenes.get(name)
-    return make(
-        **parameters, dtype=SINGLE, M=SSOR, parts=published.PARTITIONS, threads=threads
-    )
+    return make(**parameters, dtype=SINGLE, M=SSOR, parts=published.PARTITIONS, threads=threads)
 
 
 def times_of(scene, seconds=None):

@@ -50,12 +50,12 @@ def cloth(
     cloth : Cloth
         What is drawn. It is not changed.
     positions : array_like, optional
-        Of the vertices, ``(n, 3)`` [m], in place of the cloth's, such as ``recording[k].positions``.
+        Of the vertices, ``(n, 3)`` [m], in place of the cloth's: ``recording[k].positions``, say.
     time : float, optional
         Of the obstacles [s]; default: the cloth's.
     color : str or array_like, default "part"
-        ``"part"``: a colour for each part of the matrix, as in S5's figures B.1 and B.2; the name of
-        a colour; or a colour for each vertex, ``(n, 3)`` of numbers from 0 to 1.
+        ``"part"``: a colour for each part of the matrix, as in S5's figures B.1 and B.2; the name
+        of a colour; or a colour for each vertex, ``(n, 3)`` of numbers from 0 to 1.
     obstacle_color : str, optional
         None: obstacles are left out.
     view, perspective
@@ -142,7 +142,7 @@ def cloth_motion(
     >>> cloth = cs.cloth.scenes.sheet(15)
     >>> cloth.run(0.5, 5e-3, record="sheet.vtkhdf", every=5)  # doctest: +SKIP
     >>> with cs.cloth.Recording("sheet.vtkhdf") as recording:  # doctest: +SKIP
-    ...     cs.plots.cloth_motion(cloth, recording).save("sheet.gif")
+    ...     cs.plots.cloth_motion(cloth, recording).save("sheet.gif", writer="pillow")
     """
     if not speed > 0:
         raise ValueError(f"speed is {speed}: a positive number is needed")

@@ -57,25 +57,31 @@ def cloth_widget(
     """
     k3d = optional("k3d", "widgets need")
     require_same(cloth, recording)
-    frames = [(None, None)]
-    if recording is not None:
-        frames = [(frame.positions, frame.time) for frame in map(recording.__getitem__, range(len(recording)))]
-    made = [surfaces_of(cloth, *frame, color, obstacle_color) for frame in frames]
+    frames = [] if recording is None else [recording[k] for k in range(len(recording))]
+    made = [
+        surfaces_of(cloth, frame.positions, frame.time, color, obstacle_color) for frame in frames
+    ]
+    shown = made[0] if made else surfaces_of(cloth, None, None, color, obstacle_color)
 
     plot = k3d.plot(height=height, grid_visible=False)
-    for k, first in enumerate(made[0]):
-        shades = (255 * first.colors).round().astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    for k, surface in enumerate(shown):
         mesh = k3d.mesh(
-            first.points.astype(np.float32),
-            first.faces.astype(np.uint32),
-            colors=shades.astype(np.uint32),
+            surface.points.astype(np.float32),
+            surface.faces.astype(np.uint32),
+            colors=_as_integers(surface.colors),
             side="double",
             flat_shading=False,
         )
-        if recording is not None:
+        if made:
             mesh.vertices = {
-                f"{time:.6g}": surfaces[k].points.astype(np.float32)
-                for (_, time), surfaces in zip(frames, made, strict=True)
+                f"{frame.time:.6g}": surfaces[k].points.astype(np.float32)
+                for frame, surfaces in zip(frames, made, strict=True)
             }
         plot += mesh
     return plot
+
+
+def _as_integers(colors: np.ndarray) -> np.ndarray:
+    """Return colours as k3d has them, 0xRRGGBB."""
+    red, green, blue = (255 * colors).round().astype(np.uint32).T
+    return red << 16 | green << 8 | blue

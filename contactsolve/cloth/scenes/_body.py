@@ -91,17 +91,15 @@ def offset(profile: Profile, distance: float) -> Profile:
     along = np.gradient(np.stack([(profile.width + profile.depth) / 2, profile.height], -1), axis=0)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     out, up = distance * along[:, 1], -distance * along[:, 0]
-    return Profile(
-        profile.width + out, profile.depth + out, profile.forward, profile.height + up
-    )
+    return Profile(profile.width + out, profile.depth + out, profile.forward, profile.height + up)
 
 
 def body(version: str) -> Mesh:
     """Return torso with neck and head, legs and arms: closed surfaces that overlap."""
     (rows, columns), leg, arm = BODIES[version]
     rings = torso(rows).rings(2 * np.pi * np.arange(columns) / columns)
-    low, high = rings[0].mean(axis=0), rings[-1].mean(axis=0)
-    trunk = closed_tube(rings, low - [0, 0, 0.004], high + [0, 0, 0.004])
+    low, high, end = rings[0].mean(axis=0), rings[-1].mean(axis=0), np.array([0, 0, 0.004])
+    trunk = closed_tube(rings, low - end, high + end)
     left = [limb(_LEG, *leg), limb(_ARM, *arm)]
     return joined([trunk, *left, *(_mirrored(mesh) for mesh in left)])
 

@@ -42,10 +42,10 @@ def dress(
 ) -> Cloth:
     """A dress of 4,536 vertices, held away from a body, drapes on it under gravity (S5, scene 1).
 
-    It hangs on hips and shoulders by contact and friction alone. The body has a torso, a head, legs and
-    arms, closed surfaces that overlap. It turns to and fro once a second. S5's avatar and its dress
-    are not public, and S5 gives neither material nor steps: body, dress and these numbers are ours,
-    with S5's counts of vertices.
+    It hangs on hips and shoulders by contact and friction alone. The body has a torso, a head, legs
+    and arms, closed surfaces that overlap. It turns to and fro once a second. S5's avatar and its
+    dress are not public, and S5 gives neither material nor steps: body, dress and these numbers are
+    ours, with S5's counts of vertices.
 
     Parameters
     ----------
@@ -167,7 +167,8 @@ def _tube(around: Profile) -> Profile:
     below = np.maximum(_WAIST - height, 0.0)
     at_waist = [float(np.interp(_WAIST, height, size)) for size in sizes]
     cone = [size + _FLARE * below for size in at_waist]
-    return Profile(*np.maximum(sizes, cone), forward, height)
+    width, depth = np.maximum(sizes, cone)
+    return Profile(width, depth, forward, height)
 
 
 def _faces_of_grid(grid: NDArray[np.int64]) -> NDArray[np.int64]:

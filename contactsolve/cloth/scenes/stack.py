@@ -65,8 +65,10 @@ def stack(
     flat, faces = flat_sheet(side, side, _SIDE)
     flat = flat - [_SIDE / 2, _SIDE / 2, 0.0]
     rise = thickness + gap
-    layers = [(_turned(flat, 0.1 * k) + [0, 0, (k + 1) * rise], faces) for k in range(sheets)]
-    floor = moved(rectangle((16, 16), (-0.4, 0.0), (0.4, 0.0), 0.8), (0.0, 0.0, 0.0))
+    layers = [
+        moved((_turned(flat, 0.1 * k), faces), (0.0, 0.0, (k + 1) * rise)) for k in range(sheets)
+    ]
+    floor = rectangle((16, 16), (-0.4, 0.0), (0.4, 0.0), 0.8)
     return cloth_of(
         joined(layers),
         options,

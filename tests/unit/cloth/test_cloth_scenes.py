@@ -88,7 +88,10 @@ def test_cells_of_ribbons():
 
 @pytest.mark.parametrize("name", scenes.names())
 def test_a_scene_runs_certified_and_is_the_same_each_time(name):
-    runs = [scenes.get(name)(**SMALL.get(name, {})) for _ in range(1 if name in ("dress", "ribbon") else 2)]
+    runs = [
+        scenes.get(name)(**SMALL.get(name, {}))
+        for _ in range(1 if name in ("dress", "ribbon") else 2)
+    ]
     _, h = scenes.times(name)
     for cloth in runs:
         for _ in range(3):
@@ -150,7 +153,15 @@ def test_a_dress_turns_with_its_body():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "options"), [("dress", {"version": "1a"}), ("dress", {"version": "1b"}), ("ribbon", {}), ("ribbon", {"isotropic": True})])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("dress", {"version": "1a"}),
+        ("dress", {"version": "1b"}),
+        ("ribbon", {}),
+        ("ribbon", {"isotropic": True}),
+    ],
+)
 def test_s5_scenes_are_certified_all_along(name, options):
     cloth = scenes.get(name)(**options)
     seconds, h = scenes.times(name)

@@ -53,7 +53,9 @@ def recorded(cloth, tmp_path):
 
 def hue(color):
     """A colour without its brightness."""
-    return np.asarray(color)[..., :3] / np.linalg.norm(np.asarray(color)[..., :3], axis=-1)[..., None]
+    return (
+        np.asarray(color)[..., :3] / np.linalg.norm(np.asarray(color)[..., :3], axis=-1)[..., None]
+    )
 
 
 # ---- the depth buffer ----------------------------------------------------------------------------
@@ -122,7 +124,9 @@ def test_parts_have_colours(cloth, ax):
     seen = np.unique((40 * hue(image[image[..., 3] > 0.99])).round(), axis=0)
     assert len(seen) > 8
     ax.clear()
-    cs.plots.cloth(cloth, color=np.tile([0.0, 1.0, 0.0], (9, 1)), obstacle_color=None, ax=ax, **ABOVE)
+    cs.plots.cloth(
+        cloth, color=np.tile([0.0, 1.0, 0.0], (9, 1)), obstacle_color=None, ax=ax, **ABOVE
+    )
     image = ax.images[0].get_array()
     np.testing.assert_allclose(hue(image[30, 30]), [0, 1, 0], atol=1e-9)
 
