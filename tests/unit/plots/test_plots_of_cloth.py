@@ -53,9 +53,8 @@ def recorded(cloth, tmp_path):
 
 def hue(color):
     """A colour without its brightness."""
-    return (
-        np.asarray(color)[..., :3] / np.linalg.norm(np.asarray(color)[..., :3], axis=-1)[..., None]
-    )
+    rgb = np.asarray(color)[..., :3]
+    return rgb / np.linalg.norm(rgb, axis=-1, keepdims=True)
 
 
 # ---- the depth buffer ----------------------------------------------------------------------------
@@ -124,16 +123,15 @@ def test_parts_have_colours(cloth, ax):
     seen = np.unique((40 * hue(image[image[..., 3] > 0.99])).round(), axis=0)
     assert len(seen) > 8
     ax.clear()
-    cs.plots.cloth(
-        cloth, color=np.tile([0.0, 1.0, 0.0], (9, 1)), obstacle_color=None, ax=ax, **ABOVE
-    )
+    green = np.tile([0.0, 1.0, 0.0], (9, 1))
+    cs.plots.cloth(cloth, color=green, obstacle_color=None, ax=ax, **ABOVE)
     image = ax.images[0].get_array()
     np.testing.assert_allclose(hue(image[30, 30]), [0, 1, 0], atol=1e-9)
 
 
 def test_positions_time_and_window_are_what_is_asked_for(cloth, ax):
     window = [[-1, -1, -1], [1, 1, 1]]
-    moved = cloth.positions + [0.6, 0.0, 0.0]
+    moved = cloth.positions + np.array([0.6, 0.0, 0.0])
     cs.plots.cloth(cloth, positions=moved, color="red", window=window, ax=ax, **ABOVE)
     image = ax.images[0].get_array()
     height, width = image.shape[:2]
