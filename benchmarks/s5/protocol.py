@@ -79,6 +79,7 @@ def arguments(description, tables, argv=None):
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="simulate only so much of each scene [s]"
     )
+    parser.add_argument("--runs", type=int, metavar="N", help="runs that means are of (default: 3)")
     given = parser.parse_args(argv)
     for name in given.tables:
         if name not in tables:
@@ -86,6 +87,7 @@ def arguments(description, tables, argv=None):
     aside = ROOT / "build" / "benchmarks" / "s5"
     run = Run(common.RESULTS / common.machine() / "s5", tables=tuple(given.tables))
     run = quick_of(run, aside) if given.quick else run
+    run = run if given.runs is None else run._replace(runs=given.runs)
     return run if given.seconds is None else run._replace(seconds=given.seconds, results=aside)
 
 
