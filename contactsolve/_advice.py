@@ -70,7 +70,7 @@ class Facts:
             for values in problem._inverse_masses()
         ]
         inverse = np.concatenate([*firsts, [0.0]])  # the last is the fixed world
-        pairs = problem._body_pairs()
+        pairs, _ = problem._body_pairs()
         pairs = pairs[(inverse[pairs] > 0).all(axis=1)]
         if not len(pairs):
             return 1.0, -1, -1

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import index_array, real_array
+from .groups import MAX_PARTNERS
 from .problem import Problem
 from .sets import Set
 
@@ -205,9 +206,12 @@ def layout_of_stacks(
 def _stacks(J: Any, Minv: Any, b: Any, bodies: Any, contacts: Any) -> tuple[np.ndarray, ...]:
     """Return the stacked arrays, with shapes that fit each other."""
     J, inverse = real_array("J", J), real_array("Minv", Minv)
-    if J.ndim != 5 or J.shape[2] != 2:
-        raise ValueError(f"J has shape {J.shape}: (problems, contacts, 2, rows, dof) is needed")
-    count, most, _, rows, dof = J.shape
+    if J.ndim != 5 or not 1 <= J.shape[2] <= MAX_PARTNERS:
+        raise ValueError(
+            f"J has shape {J.shape}: (problems, contacts, partners, rows, dof) is needed, with "
+            f"from 1 to {MAX_PARTNERS} partners"
+        )
+    count, most, partners, rows, dof = J.shape
     if inverse.ndim not in (3, 4) or inverse.shape[0] != count or set(inverse.shape[2:]) != {dof}:
         raise ValueError(
             f"Minv has shape {inverse.shape}: J of shape {J.shape} needs ({count}, bodies, {dof}) "
@@ -220,9 +224,9 @@ def _stacks(J: Any, Minv: Any, b: Any, bodies: Any, contacts: Any) -> tuple[np.n
     if b.shape != (count, most, rows):
         raise ValueError(f"b has shape {b.shape}: J needs {(count, most, rows)}")
     pairs = index_array("bodies", bodies)
-    if pairs.shape not in ((most, 2), (count, most, 2)):
-        raise ValueError(f"bodies has shape {pairs.shape}: J needs {(count, most, 2)}")
-    pairs = np.broadcast_to(pairs, (count, most, 2))
+    if pairs.shape not in ((most, partners), (count, most, partners)):
+        raise ValueError(f"bodies has shape {pairs.shape}: J needs {(count, most, partners)}")
+    pairs = np.broadcast_to(pairs, (count, most, partners))
     counts = np.full(count, most) if contacts is None else index_array("contacts", contacts)
     if counts.shape != (count,):
         raise ValueError(f"contacts has shape {counts.shape}: J needs ({count},)")

@@ -107,15 +107,23 @@ def partition_quality(problem: Problem, labels: Any) -> PartitionQuality:
     """
     _require_problem(problem)
     if problem._matrix is None:
-        # The parts of the two bodies of each contact; one movable body counts for both.
-        pairs = _moving_pairs(problem)
+        # The parts of the bodies of each contact; its first movable body counts for immovable ones.
+        moves = _movable(problem)
+        partners = problem._partners()
+        partners = partners[moves[partners].any(axis=1)]
+        free = moves[partners]
         used = np.zeros(problem.bodies_count, bool)
-        used[pairs[pairs >= 0]] = True
+        used[partners[free]] = True
         label = _checked(labels, used)
-        pairs = pairs[(pairs >= 0).any(axis=1)]
-        parts = label[np.where(pairs >= 0, pairs, pairs[:, ::-1])]
-        on_border = parts[:, 0] != parts[:, 1]
-        inside, edges = parts[~on_border, 0], parts[on_border]
+        first = np.take_along_axis(partners, free.argmax(axis=1)[:, None], axis=1)
+        parts = label[np.where(free, partners, first)]
+        on_border = (parts != parts[:, :1]).any(axis=1)
+        inside = parts[~on_border, 0]
+
+        # The edges of the graph between different parts.
+        pairs = _edges(problem, moves)
+        edges = label[pairs]
+        edges = edges[edges[:, 0] != edges[:, 1]]
     else:
         # Of two coupled contacts in different parts, the one in the higher part lies on the border.
         label = _checked(labels, np.ones(problem.contacts, bool))
@@ -159,14 +167,18 @@ def _checked(labels: Any, used: np.ndarray) -> np.ndarray:
 # ---- the graph ----------------------------------------------------------------------------------
 
 
-def _moving_pairs(problem: Problem) -> np.ndarray:
-    """Return the bodies of each contact, ``(K, 2)``, -1 where they cannot move."""
-    bodies = problem._body_pairs()
+def _movable(problem: Problem) -> np.ndarray:
+    """Return whether each body can move, ``(bodies + 1,)``; the last is the fixed world."""
     moving = [
         inverse.any(axis=tuple(range(1, inverse.ndim))) for inverse in problem._inverse_masses()
     ]
-    moves = np.concatenate([np.zeros(0, bool), *moving, [False]])  # the last is the fixed world
-    return np.where(moves[bodies], bodies, -1)
+    return np.concatenate([np.zeros(0, bool), *moving, [False]])
+
+
+def _edges(problem: Problem, moves: np.ndarray) -> np.ndarray:
+    """Return the pairs of different movable bodies that contacts join, one for each contact."""
+    pairs, _ = problem._body_pairs()
+    return pairs[moves[pairs].all(axis=1) & (pairs[:, 0] != pairs[:, 1])]
 
 
 def _coupled(problem: Problem) -> np.ndarray:
@@ -187,9 +199,9 @@ def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
 
     # A vertex weighs as much as it has contacts; contacts of a given A weigh one.
     if problem._matrix is None:
-        pairs = _moving_pairs(problem)
-        label, weight = np.zeros(problem.bodies_count, np.int64), _contacts_of(pairs, problem)
-        pairs = pairs[(pairs >= 0).all(axis=1) & (pairs[:, 0] != pairs[:, 1])]
+        moves = _movable(problem)
+        label, weight = np.zeros(problem.bodies_count, np.int64), _contacts_of(problem, moves)
+        pairs = _edges(problem, moves)
     else:
         pairs = _coupled(problem)
         label = np.zeros(problem.contacts, np.int64)
@@ -213,9 +225,10 @@ def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
     return label
 
 
-def _contacts_of(pairs: np.ndarray, problem: Problem) -> np.ndarray:
+def _contacts_of(problem: Problem, moves: np.ndarray) -> np.ndarray:
     """Return the number of contacts of each body; 0 for immovable bodies."""
-    return np.bincount(pairs[pairs >= 0], minlength=problem.bodies_count)
+    partners = problem._partners()
+    return np.bincount(partners[moves[partners]], minlength=problem.bodies_count)
 
 
 def _weighted_graph(pairs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

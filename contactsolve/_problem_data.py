@@ -63,10 +63,35 @@ class ProblemData:
         """Return copies of the inverse masses of each group, ``(n, d)`` or ``(n, d, d)``."""
         return [self._core.inverse_mass(g).reshape(shape) for g, shape in enumerate(self._bodies)]
 
-    def _body_pairs(self) -> np.ndarray:
-        """Return the bodies of all contacts, ``(K, 2)``, in the order of the groups."""
+    def _partners(self) -> np.ndarray:
+        """Return the bodies of all contacts in the order of the groups.
+
+        ``(K, p)``, where p is the most partners of a contact, and at least 2. Contacts with fewer
+        partners have −1 in place of the others.
+        """
         groups = [self._core.bodies(g) for g in range(len(self._groups))]
-        return np.concatenate([np.zeros((0, 2), np.int64), *groups])
+        most = max((group.shape[1] for group in groups), default=2)
+        padded = [
+            np.pad(group, ((0, 0), (0, max(most, 2) - group.shape[1])), constant_values=-1)
+            for group in groups
+        ]
+        return np.concatenate([np.zeros((0, max(most, 2)), np.int64), *padded])
+
+    def _body_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs of partners of all contacts, ``(n, 2)``, and the contact of each.
+
+        A contact of p bodies has p (p − 1) / 2 pairs; one of a single body has a pair with −1.
+        """
+        pairs, contacts, first = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.int64)], 0
+        for g, group in enumerate(self._groups):
+            bodies = self._core.bodies(g)
+            if bodies.shape[1] == 1:
+                bodies = np.pad(bodies, ((0, 0), (0, 1)), constant_values=-1)
+            low, high = np.triu_indices(bodies.shape[1], 1)
+            pairs.append(np.stack((bodies[:, low], bodies[:, high]), axis=2).reshape(-1, 2))
+            contacts.append(np.repeat(first + np.arange(len(bodies)), len(low)))
+            first += group.contacts
+        return np.concatenate(pairs), np.concatenate(contacts)
 
     @property
     def rows(self) -> Any:
@@ -77,8 +102,8 @@ class ProblemData:
     def J(self) -> Any:
         """The Jacobian in the form given, a read-only copy; None if A was given.
 
-        ``(K, 2, m, d)``, a pair if the partners have different degrees of freedom, a matrix if one
-        was given; a list for grouped problems.
+        ``(K, p, m, d)``, a tuple of p arrays ``(K, m, d_s)`` if the partners have different degrees
+        of freedom, a matrix if one was given; a list for grouped problems.
         """
         if self._operator is not None:
             J = self._operator.J
@@ -88,15 +113,15 @@ class ProblemData:
         return self._each([self._jacobian(g) for g in range(len(self._groups))])
 
     def _jacobian(self, g: int) -> Any:
-        contacts, rows, (first, second), _ = self._groups[g]
+        contacts, rows, dofs, _ = self._groups[g]
         flat = self._core.jacobian(g)
-        if first == second:
-            return read_only(flat.reshape(contacts, 2, rows, first))
-        flat = flat.reshape(contacts, rows * (first + second))
-        halves = flat[:, : rows * first], flat[:, rows * first :]
+        if len(set(dofs)) == 1:
+            return read_only(flat.reshape(contacts, len(dofs), rows, dofs[0]))
+        flat = flat.reshape(contacts, rows * sum(dofs))
+        parts = np.split(flat, rows * np.cumsum(dofs)[:-1], axis=1)
         return tuple(
-            read_only(half.reshape(contacts, rows, dof))
-            for half, dof in zip(halves, (first, second), strict=True)
+            read_only(part.reshape(contacts, rows, dof))
+            for part, dof in zip(parts, dofs, strict=True)
         )
 
     @property
@@ -132,7 +157,7 @@ class ProblemData:
 
     @property
     def bodies(self) -> Any:
-        """The body pairs, ``(K, 2)``, a read-only copy; None without bodies; a list if grouped."""
+        """The bodies, ``(K, p)``, a read-only copy; None without bodies; a list if grouped."""
         if self._matrix is not None:
             return None
         return self._each([read_only(self._core.bodies(g)) for g in range(len(self._groups))])
@@ -224,10 +249,10 @@ class ProblemData:
         # Body −1, the last row, is the fixed world at rest.
         padded = np.vstack([velocity, np.zeros((1, velocity.shape[1]))])
         J, bodies, v = self.J, self.bodies, np.zeros(shape)
-        for side in range(2):
-            block = J[side] if isinstance(J, tuple) else J[:, side]
-            if block.shape[2] == velocity.shape[1]:  # otherwise this side is the fixed world
-                v += np.einsum("kmd,kd->km", block, padded[bodies[:, side]])
+        for partner in range(bodies.shape[1]):
+            block = J[partner] if isinstance(J, tuple) else J[:, partner]
+            if block.shape[2] == velocity.shape[1]:  # otherwise the partner is the fixed world
+                v += np.einsum("kmd,kd->km", block, padded[bodies[:, partner]])
         return v
 
     def split(self, flat: np.ndarray) -> Any:

@@ -12,6 +12,9 @@ from .sets import Set, choose_set
 
 __all__ = ["Bodies", "Group"]
 
+MAX_PARTNERS = 4
+_PARTNERS = f"contacts have from 1 to {MAX_PARTNERS} partners"
+
 
 class Bodies:
     """Bodies with the same number d of degrees of freedom.
@@ -119,11 +122,11 @@ class Group:
     Parameters
     ----------
     J
-        ``(K, 2, m, d)``, or a pair ``(J_i (K, m, d_i), J_j (K, m, d_j))`` where the partners have
-        different degrees of freedom.
+        ``(K, p, m, d)`` for contacts of p bodies (partners), 1 to 4; or a tuple of p arrays
+        ``(K, m, d_s)`` where the partners have different degrees of freedom.
     bodies
-        ``(K, 2)`` body numbers, counted through all groups of bodies; −1 for the fixed world. Both
-        partners may be the same body.
+        ``(K, p)`` body numbers, counted through all groups of bodies; −1 for the fixed world.
+        Several partners may be the same body.
     b, mu, sets, lo, hi
         As for `contactsolve.Problem`.
     compliance
@@ -154,10 +157,10 @@ class Group:
         self.dofs = tuple(dofs)
         self.shape = (contacts, rows)
         self.bodies = index_array("bodies", bodies)
-        if self.bodies.shape != (contacts, 2):
+        if self.bodies.shape != (contacts, len(dofs)):
             raise ValueError(
                 f"bodies has shape {self.bodies.shape}: J of {contacts} contacts needs "
-                f"({contacts}, 2)"
+                f"({contacts}, {len(dofs)})"
             )
         self.b = shaped_b(b, contacts, rows)
         self.set = choose_set(mu, sets, lo, hi, rows)
@@ -179,7 +182,8 @@ class Group:
 
     def __repr__(self) -> str:
         contacts, rows = self.shape
-        return f"Group({contacts} blocks of {rows} rows, set {self.set.name})"
+        partners = "" if len(self.dofs) == 2 else f" on {len(self.dofs)} bodies"
+        return f"Group({contacts} blocks of {rows} rows{partners}, set {self.set.name})"
 
 
 def packed_blocks(
@@ -190,8 +194,7 @@ def packed_blocks(
     return {
         "count": shape[0],
         "rows": shape[1],
-        "dof_first": dofs[0],
-        "dof_second": dofs[1],
+        "dofs": dofs,
         "set": feasible.name,
         "parameters": feasible.parameters(shape[0], shape[1]),
         **{name: arrays.get(name) for name in names},
@@ -206,39 +209,43 @@ def check_kinds(name: str, items: tuple[Any, ...], kind: type) -> None:
 
 
 def given_jacobian(J: Any) -> Any:
-    """Return J as a pair of arrays, a sparse matrix as it is, or an array."""
-    if isinstance(J, tuple) and len(J) == 2:
-        return real_array("J[0]", J[0]), real_array("J[1]", J[1])
+    """Return J as a tuple of arrays, a sparse matrix as it is, or an array."""
+    if isinstance(J, tuple) and 1 <= len(J) <= MAX_PARTNERS:
+        return tuple(real_array(f"J[{s}]", part) for s, part in enumerate(J))
+    if isinstance(J, tuple) and any(getattr(part, "ndim", 0) == 3 for part in J):
+        raise ValueError(f"J is a tuple of {len(J)} arrays: {_PARTNERS}")
     return J if is_sparse(J) else real_array("J", J)
 
 
-def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
-    """Return J as ``(K, m d_i + m d_j)`` and ``(K, m, d_i, d_j)``."""
+def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Return J as ``(K, m d_0 + ... + m d_(p-1))`` and ``(K, m, d_0, ..., d_(p-1))``."""
     J = given_jacobian(J)
 
-    # A pair of arrays: the partners have degrees of freedom of their own.
+    # A tuple of arrays: the partners have degrees of freedom of their own.
     if isinstance(J, tuple):
-        first, second = J
-        if first.ndim != 3 or second.ndim != 3 or first.shape[:2] != second.shape[:2]:
+        shapes = " and ".join(str(part.shape) for part in J)
+        what = f"J is a pair of shapes {shapes}" if len(J) == 2 else f"J is a tuple of {shapes}"
+        if any(part.ndim != 3 or part.shape[:2] != J[0].shape[:2] for part in J):
             raise ValueError(
-                f"J is a pair of shapes {first.shape} and {second.shape}: (contacts, rows, dof) "
-                f"is needed for each, with the same contacts and rows"
+                f"{what}: (contacts, rows, dof) is needed for each, with the same contacts and rows"
             )
-        contacts, rows, dof = first.shape
-        _check_rows(f"J is a pair of shapes {first.shape} and {second.shape}", rows)
-        flat = [half.reshape(contacts, rows * half.shape[2]) for half in (first, second)]
-        return np.concatenate(flat, axis=1), (contacts, rows, dof, second.shape[2])
+        contacts, rows, _ = J[0].shape
+        _check_rows(what, rows)
+        flat = [part.reshape(contacts, rows * part.shape[2]) for part in J]
+        return np.concatenate(flat, axis=1), (contacts, rows, *(part.shape[2] for part in J))
 
     # One array of blocks.
     if is_sparse(J):
         raise TypeError(
-            "J is a sparse matrix: with bodies, blocks (contacts, 2, rows, dof) are needed"
+            "J is a sparse matrix: with bodies, blocks (contacts, partners, rows, dof) are needed"
         )
-    if J.ndim != 4 or J.shape[1] != 2:
-        raise ValueError(f"J has shape {J.shape}: (contacts, 2, rows, dof) is needed")
-    contacts, _, rows, dof = J.shape
+    if J.ndim != 4:
+        raise ValueError(f"J has shape {J.shape}: (contacts, partners, rows, dof) is needed")
+    contacts, partners, rows, dof = J.shape
+    if not 1 <= partners <= MAX_PARTNERS:
+        raise ValueError(f"J has shape {J.shape}: {_PARTNERS}")
     _check_rows(f"J has shape {J.shape}", rows)
-    return J.reshape(contacts, 2 * rows * dof), (contacts, rows, dof, dof)
+    return J.reshape(contacts, partners * rows * dof), (contacts, rows, *(dof,) * partners)
 
 
 def _check_rows(what: str, rows: int) -> None:
@@ -274,14 +281,13 @@ def inverse_masses(Minv: Any, mass: Any, group: Group) -> np.ndarray:
     array = real_array(name, Minv if mass is None else mass)
 
     # The degrees of freedom are those of a side that has bodies, not only the fixed world.
-    dof, second = group.dofs
-    if dof != second and not (group.bodies[:, 0] >= 0).any() and (group.bodies[:, 1] >= 0).any():
-        dof = second
+    used = (group.bodies >= 0).any(axis=0)
+    dof = group.dofs[int(used.argmax())]
     if array.ndim not in (2, 3) or array.shape[1:] != (dof,) * (array.ndim - 1):
         contacts, rows = group.shape
         raise ValueError(
-            f"{name} has shape {array.shape}: with J of shape ({contacts}, 2, {rows}, {dof}) it "
-            f"must be (bodies, {dof}) or (bodies, {dof}, {dof})"
+            f"{name} has shape {array.shape}: with J of shape ({contacts}, {len(group.dofs)}, {rows}, "
+            f"{dof}) it must be (bodies, {dof}) or (bodies, {dof}, {dof})"
         )
     _warn_of_one_matrix(name, array, group.bodies)
     return inverted(array) if mass is not None else array

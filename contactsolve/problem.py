@@ -51,8 +51,10 @@ class Problem(ProblemData):
     J
         Contact Jacobian, ``(K, 2, m, d)``: for each contact the ``(m, d)`` block of its first and
         of its second body; or a pair ``(J_i (K, m, d_i), J_j (K, m, d_j))``. The relative velocity
-        is that of the second body minus that of the first; rows are normal, tangents. Without
-        `bodies`: one dense or SciPy sparse matrix ``(K m, dof)`` of any pattern, with `rows`.
+        is that of the second body minus that of the first; rows are normal, tangents. Contacts of
+        p bodies, 1 to 4, have ``(K, p, m, d)`` or a tuple of p arrays ``(K, m, d_s)``: a vertex
+        and a face of a cloth have four. Without `bodies`: one dense or SciPy sparse matrix
+        ``(K m, dof)`` of any pattern, with `rows`.
     Minv
         Inverse masses: with `bodies`, blocks ``(n, d, d)`` (symmetric, positive semi-definite) or
         diagonals ``(n, d)``, zero for an immovable body; without, a flat diagonal ``(dof,)``,
@@ -62,8 +64,8 @@ class Problem(ProblemData):
     mu
         Friction coefficient, a number or ``(K,)``. Contacts are frictionless without it.
     bodies
-        ``(K, 2)`` integers: the two bodies of each contact, −1 for the fixed world; both may be
-        the same body. With `groups`, a list of `Bodies`.
+        ``(K, 2)`` integers, or ``(K, p)``: the bodies of each contact, −1 for the fixed world;
+        several may be the same body. With `groups`, a list of `Bodies`.
     mass
         Masses instead of inverse masses, in the same forms.
     rows
@@ -314,7 +316,7 @@ class Problem(ProblemData):
     ) -> None:
         J = given_jacobian(J)
         if isinstance(J, tuple) or len(J.shape) != 2:
-            raise TypeError("bodies is missing: a J of blocks needs the two bodies of each contact")
+            raise TypeError("bodies is missing: a J of blocks needs the bodies of each contact")
         operator = Operator(J, Minv, mass)
         m = rows_per_contact(3 if rows is None else rows)
         if operator.rows % m:
@@ -340,14 +342,14 @@ class Problem(ProblemData):
         if total % m:
             raise ValueError(f"A has {total} rows, which is no multiple of rows={m}")
         feasible = choose_set(mu, sets, lo, hi, m).copied()
-        layout = Layout(total // m, m, (0, 0), feasible)
+        layout = Layout(total // m, m, (), feasible)
         b = shaped_b(b, *layout.shape)
         self.grouped = False
         self._groups, self._bodies = (layout,), ()
         self.contacts = layout.contacts
         self._matrix = (read_only(data), read_only(indices), read_only(indptr))
         self._sigma = sigma
-        block = packed_blocks(layout.shape, (0, 0), feasible, b=b, compliance=sigma)
+        block = packed_blocks(layout.shape, (), feasible, b=b, compliance=sigma)
         matrix = {"indptr": indptr, "indices": indices, "data": data}
         self._core = _core.Problem((), (block,), matrix)
 

@@ -63,14 +63,15 @@ typedef struct cs_bodies {
 typedef struct cs_blocks {
     int64_t count;
     int rows;   /* m, 1 to 6 */
-    int dof[2]; /* degrees of freedom of the first and the second body */
-    const double *
-        jacobian; /* (count, m*d_0 + m*d_1): both blocks row by row; NULL with frames or a given A */
+    int partners; /* p, the bodies that each block acts on, 1 to 4; 0: two */
+    int dof[4];   /* degrees of freedom of each of them */
+    const double *jacobian; /* (count, m*d_0 + ... + m*d_(p-1)): the part of each partner row by row; NULL with frames or
+                               a given A */
     const double *
         frame; /* (count, 12): contacts between bodies in space in place of J; or NULL. Normal n from the first
                   body to the second, tangent t, both of length 1 and perpendicular, and lever arms r from both
                   centres of mass to the contact; the rows are n, t, n x t, then spin (m = 4) or rolling about t and n x t (m = 5).  S1 eq. 2.55 */
-    const int64_t *bodies;    /* (count, 2), -1 for the fixed world; NULL when A is given */
+    const int64_t *bodies;    /* (count, p), -1 for the fixed world; NULL when A is given */
     const double *b;          /* (count, m) */
     const char *set;          /* cs_set_name */
     const double *parameters; /* (count, cs_set_parameters(set, m)), see the set's file */

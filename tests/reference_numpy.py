@@ -158,13 +158,13 @@ def reaches(one: ConstraintSet, velocity: np.ndarray) -> list[tuple[list[int], f
 class ProblemArrays:
     """The arrays a user hands over; the tests pass the same ones to the package and to here.
 
-    J (K, 2, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, 2) with -1 the fixed world,
+    J (K, p, m, d), Minv (n, d, d) or (n, d), b (K, m), bodies (K, p) with -1 the fixed world,
     mu (K,) for the disc and box friction, mu and mu_r for rolling, lo and hi (K, m) for the box,
     `more` for the sets of `reference_sets` by name, compliance (K, m). For one of several groups on
-    bodies of different d, J may be a pair (K, m, d_i), (K, m, d_j), and Minv is None.
+    bodies of different d, J may be a tuple of p arrays (K, m, d_s), and Minv is None.
     """
 
-    J: np.ndarray | tuple[np.ndarray, np.ndarray]
+    J: np.ndarray | tuple[np.ndarray, ...]
     Minv: np.ndarray | None
     b: np.ndarray
     bodies: np.ndarray
@@ -289,7 +289,7 @@ class ReferenceProblem:
         return self.A[self.blocks[k], self.blocks[k]]
 
     def immovable(self, k: int) -> bool:
-        """Both partners are fixed: A_kk = 0, and no impulse changes anything."""
+        """All partners are fixed: A_kk = 0, and no impulse changes anything."""
         return not self.diagonal_block(k).any()
 
     def xi(self, lam: np.ndarray) -> np.ndarray:
@@ -345,11 +345,11 @@ def block_slices(rows: Sequence[int]) -> list[slice]:
 
 
 def dense_jacobian(arrays: ProblemArrays, spans: list[slice], columns: int) -> np.ndarray:
-    """J of all contacts; the world has no columns, and a body may be both partners."""
+    """J of all contacts; the world has no columns, and a body may be several partners."""
     contacts, rows = arrays.b.shape
     dense = np.zeros((contacts * rows, columns))
     for k in range(contacts):
-        for side in range(2):
+        for side in range(arrays.bodies.shape[1]):
             body = arrays.bodies[k, side]
             if body >= 0:
                 block = arrays.J[side][k] if isinstance(arrays.J, tuple) else arrays.J[k, side]
@@ -947,12 +947,14 @@ def random_inverse_mass(
     return 0.5 * (blocks + blocks.transpose(0, 2, 1))
 
 
-def random_bodies(rng: np.random.Generator, contacts: int, bodies: int) -> np.ndarray:
-    """Pairs of different partners, each possibly the world (-1) but never both."""
-    pairs = np.empty((contacts, 2), dtype=np.int64)
+def random_bodies(
+    rng: np.random.Generator, contacts: int, bodies: int, partners: int = 2
+) -> np.ndarray:
+    """Different partners, of which one may be the world (-1)."""
+    found = np.empty((contacts, partners), dtype=np.int64)
     for k in range(contacts):
-        pairs[k] = rng.choice(np.arange(-1, bodies), size=2, replace=False)
-    return pairs
+        found[k] = rng.choice(np.arange(-1, bodies), size=partners, replace=False)
+    return found
 
 
 def random_set_parameters(
@@ -996,6 +998,7 @@ def random_problem(
     *,
     diagonal: bool = False,
     awkward: bool = True,
+    partners: int = 2,
 ) -> ProblemArrays:
     """Random contacts between random bodies, J and b of order one.
 
@@ -1004,13 +1007,14 @@ def random_problem(
     between it and the last body, and the last contact repeats the one before it: A is singular.
     """
     minv = random_inverse_mass(rng, bodies, dof, diagonal=diagonal)
-    pairs = random_bodies(rng, contacts, bodies)
-    jacobian = rng.normal(size=(contacts, 2, rows, dof))
+    pairs = random_bodies(rng, contacts, bodies, partners)
+    jacobian = rng.normal(size=(contacts, partners, rows, dof))
     b = rng.normal(size=(contacts, rows))
     parameters = random_set_parameters(rng, contacts, rows, set_name)
     if awkward:
         minv[0] = 0.0
-        pairs[0], pairs[1] = (-1, 0), (0, bodies - 1)
+        pairs[:2] = [[-1], [0]]
+        pairs[:2, -1] = 0, bodies - 1
         pairs[-1], jacobian[-1] = pairs[-2], jacobian[-2]
         b[(pairs <= 0).all(axis=1)] = 0.0
     if set_name in ("free", "box"):
@@ -1019,7 +1023,7 @@ def random_problem(
             minv.reshape(bodies, -1).any(axis=1)[:, None], rng.normal(size=(bodies, dof)), 0.0
         )
         sides = [np.where(body[:, None] >= 0, u[body], 0.0) for body in pairs.T]
-        b = sum(np.einsum("kmd,kd->km", jacobian[:, i], sides[i]) for i in range(2))
+        b = sum(np.einsum("kmd,kd->km", jacobian[:, i], sides[i]) for i in range(partners))
     if awkward and set_name == "box":
         # The impulse of an immovable contact is zero, so zero has to be allowed there.
         immovable = (pairs <= 0).all(axis=1)

@@ -30,7 +30,7 @@ class Colliding:
     ) -> None:
         self.core, self.collisions, self.threads = core, collisions, threads
         self.has_self, self.obstacles = has_self, tuple(obstacles)
-        self._is_checked, self._has_warned = True, False
+        self._is_checked, self.has_warned = True, False
         c = collisions
         core.collide(
             np.array([c.thickness, c.mu, c.push]),
@@ -72,9 +72,9 @@ class Colliding:
     def warn(self, told: dict[str, Any]) -> None:
         """Tell once of obstacles that move by more than the thickness in a step."""
         moved, thickness = told["obstacle_moved"], self.collisions.thickness
-        if self._has_warned or moved <= thickness:
+        if self.has_warned or moved <= thickness:
             return
-        self._has_warned = True
+        self.has_warned = True
         warnings.warn(
             f"step {told['steps']}: an obstacle moves by {moved:.2g} m, more than the thickness "
             f"{thickness:g} m; shorter steps respond better (Cloth.info has 'obstacle_moved')",

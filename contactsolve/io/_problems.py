@@ -35,6 +35,9 @@ NEED = "saved files need"
 
 _SPARSE = "a problem with sparse matrices needs"
 
+# The Jacobians of partners with different degrees of freedom.
+_PARTNERS = ("J_first", "J_second", "J_third", "J_fourth")
+
 
 # ---- writing ------------------------------------------------------------------------------------
 
@@ -69,9 +72,9 @@ def _write_bodies(group: Any, inverses: list, contacts: list) -> None:
         bodies[f"{g}/inverse_mass"] = inverse
     for g, (J, pairs, b, feasible, compliance) in enumerate(contacts):
         part = parts.create_group(str(g))
-        halves = {"J_first": J[0], "J_second": J[1]} if isinstance(J, tuple) else {"J": J}
-        rows = next(iter(halves.values())).shape[-2]
-        write_arrays(part, {**halves, "bodies": pairs})
+        each = dict(zip(_PARTNERS, J, strict=False)) if isinstance(J, tuple) else {"J": J}
+        rows = next(iter(each.values())).shape[-2]
+        write_arrays(part, {**each, "bodies": pairs})
         _write_rows(part, b.reshape(-1, rows), compliance, feasible)
 
 
@@ -230,7 +233,8 @@ def _read_contacts(reader: Hdf5Reader, name: str) -> tuple:
     if reader.has(f"{name}/J"):
         J: Any = read_numbers(reader, f"{name}/J", 4)
     else:
-        J = tuple(read_numbers(reader, f"{name}/{half}", 3) for half in ("J_first", "J_second"))
+        given = [*_PARTNERS[:2], *(part for part in _PARTNERS[2:] if reader.has(f"{name}/{part}"))]
+        J = tuple(read_numbers(reader, f"{name}/{part}", 3) for part in given)
     pairs = reader.array(f"{name}/bodies", "i", "integers", (2,))
     b = read_numbers(reader, f"{name}/b", 2)
     return J, pairs, b, _read_set(reader, f"{name}/set"), _read_compliance(reader, name, b.shape)

@@ -233,8 +233,7 @@ class _Lines(NamedTuple):
 
 def _lines(problem: Problem) -> _Lines:
     # The pairs of bodies of all contacts; the last entry of `movable` is the fixed world, index −1.
-    listed = problem.bodies if problem.grouped else [problem.bodies]
-    pairs = np.concatenate([*listed, np.zeros((0, 2), dtype=np.int64)])
+    pairs, contact = problem._body_pairs()
     movable = np.append(_movable(problem), False)
     free = movable[pairs]
 
@@ -248,7 +247,8 @@ def _lines(problem: Problem) -> _Lines:
     pair = -np.sort(-number[pairs[drawn]], axis=1)
     ground = np.zeros(len(bodies), dtype=bool)
     ground[pair[pair[:, 1] < 0, 0]] = True
-    return _Lines(bodies, ground, drawn, pair, len(pairs) - len(drawn))
+    undrawn = problem.contacts - len(np.unique(contact[drawn]))
+    return _Lines(bodies, ground, contact[drawn], pair, undrawn)
 
 
 def _segments(lines: _Lines, places: np.ndarray) -> np.ndarray:

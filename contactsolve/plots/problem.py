@@ -187,10 +187,10 @@ def _graph(problem: Problem) -> _Graph:
             "kind='matrix' draws its blocks"
         )
     # The pairs of bodies of all contacts, and the group of each.
-    listed = problem.bodies if problem.grouped else [problem.bodies]
     sets = problem.sets if problem.grouped else [problem.sets]
-    pairs = np.concatenate([*listed, np.zeros((0, 2), dtype=np.int64)])
-    group = np.repeat(np.arange(len(listed)), [len(pair) for pair in listed])
+    pairs, contact = problem._body_pairs()
+    sizes = [layout.contacts for layout in problem._groups]
+    group = np.repeat(np.arange(len(sizes)), sizes)[contact]
 
     # Number the movable bodies with contacts. The last entry is the fixed world, index −1.
     movable = np.append(_movable(problem), False)

@@ -86,7 +86,6 @@ void cs_collisions_clear(cs_collisions *c)
     cs_buffer_clear(&c->contact);
     cs_buffer_clear(&c->leader);
     cs_buffer_clear(&c->scratch);
-    cs_buffer_clear(&c->body);
     cs_arena_clear(&c->arena);
     *c = (cs_collisions){0};
 }

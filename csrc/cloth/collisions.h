@@ -132,8 +132,7 @@ typedef struct cs_collisions {
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
     cs_buffer leader; /* vertices of obstacles that zones touch */
-    cs_buffer scratch; /* of pairs: items of a buffer have one size */
-    cs_buffer body;    /* of zones */
+    cs_buffer scratch; /* of bytes */
     cs_collision_report report;
 } cs_collisions;
 
@@ -234,6 +233,12 @@ cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hi
 static inline const int64_t *cs_candidate(const cs_candidates *pairs, int64_t i)
 {
     return (const int64_t *)pairs->index.data + CS_STENCIL_VERTICES * i;
+}
+
+/* Room for so many items, until the next call; NULL if memory is too small. */
+static inline void *cs_scratch(cs_collisions *c, int64_t count, size_t size)
+{
+    return cs_buffer_room(&c->scratch, count * (int64_t)size, 1);
 }
 
 /* The obstacle of a vertex; NULL: it is one of the cloth. */

@@ -70,7 +70,7 @@ static cs_status ask(const asking *a, const cs_response_call *call, cs_error *er
     if (status) return status;
 
     int64_t found = a->query->report.pairs;
-    int64_t *pair = cs_buffer_room(&c->scratch, found, 2 * sizeof *pair);
+    int64_t *pair = cs_scratch(c, found, 2 * sizeof *pair);
     int64_t *index =
         cs_buffer_grown(&to->index, to->count + found, to->count, CS_STENCIL_VERTICES * sizeof *index);
     uint64_t *key = cs_buffer_grown(&to->key, to->count + found, to->count, sizeof *key);

@@ -24,8 +24,7 @@ static void take(cs_contact *contact, const cs_former *former, double h, double 
 void cs_take_formers(cs_collisions *c)
 {
     cs_contact *contact = c->contact.data;
-    /* Items as large as those of the pairs, which have this room at other times. */
-    double *impulse = cs_buffer_room(&c->scratch, 2 * c->contacts, 2 * sizeof *impulse);
+    double *impulse = cs_scratch(c, 3 * c->contacts, sizeof *impulse);
     int64_t n = 0;
     if (!impulse) return;
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {

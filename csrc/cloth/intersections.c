@@ -101,7 +101,7 @@ static cs_status test_trees(cs_collisions *c, cs_query *query, cs_tree *other, i
     cs_status status =
         cs_query_run(query, &c->tree, other == &c->tree ? NULL : other, &options, error);
     if (status) return status;
-    int64_t *pair = cs_buffer_room(&c->scratch, query->report.pairs, 2 * sizeof *pair);
+    int64_t *pair = cs_scratch(c, query->report.pairs, 2 * sizeof *pair);
     if (!pair) return cs_no_memory(error, "pairs of faces");
     int64_t count = query->report.pairs;
     status = cs_query_write(query, pair, error);

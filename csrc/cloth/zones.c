@@ -201,7 +201,7 @@ cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error)
     *has_grown = 0;
     cs_status status = join_hits(c, has_grown, error);
     if (status) return status;
-    body *of = cs_buffer_room(&c->body, c->cloth, sizeof *of);
+    body *of = cs_scratch(c, c->cloth, sizeof *of);
     if (!of) return cs_no_memory(error, "zones");
     memset(of, 0, sizeof *of * (size_t)c->cloth);
 

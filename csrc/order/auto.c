@@ -47,7 +47,7 @@ static int conflicts_with_batch(const cs_graph *graph, int64_t block, int64_t nu
                                 int64_t *last_batch)
 {
     /* Look for a conflict at the block's own vertices, and for a given A at the coupled blocks. */
-    int64_t end[2];
+    int64_t end[CS_MAX_PARTNERS];
     int ends = cs_graph_ends(graph, block, end);
     for (int i = 0; i < ends; i++)
         if (last_batch[end[i]] == number) return 1;

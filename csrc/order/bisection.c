@@ -25,15 +25,17 @@ static int64_t search(bisection *b, int64_t number, int64_t root, int64_t count)
     const cs_graph *graph = b->graph;
     b->found_in[root] = b->searches;
     b->queue[count] = root;
-    int64_t end = count + 1;
-    for (int64_t at = count; at < end; at++)
-        for (int64_t e = graph->start[b->queue[at]]; e < graph->start[b->queue[at] + 1]; e++) {
-            int64_t other = cs_graph_other(graph, e);
+    int64_t end = count + 1, others = cs_graph_partners(graph) - 1;
+    for (int64_t at = count; at < end; at++) {
+        int64_t vertex = b->queue[at];
+        for (int64_t i = others * graph->start[vertex]; i < others * graph->start[vertex + 1]; i++) {
+            int64_t other = cs_graph_other(graph, i / others, 1 + (int)(i % others));
             if (other < 0 || b->owner[other] != number || b->found_in[other] == b->searches)
                 continue;
             b->found_in[other] = b->searches;
             b->queue[end++] = other;
         }
+    }
     return end;
 }
 

@@ -82,7 +82,7 @@ static void find_keys(void *context, int64_t piece, int64_t first, int64_t end)
     (void)piece;
     const block_keys *k = context;
     for (int64_t block = first; block < end; block++) {
-        int64_t vertex[2] = {0}, own = 0;
+        int64_t vertex[CS_MAX_PARTNERS] = {0}, own = 0;
         int ends = cs_graph_ends(k->graph, block, vertex);
         for (int i = 0; i < ends; i++)
             if (k->place[vertex[i]] > own) own = k->place[vertex[i]];

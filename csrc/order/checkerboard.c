@@ -23,17 +23,20 @@ typedef struct checkerboard {
     int64_t *visited_for; /* (vertices): the last part (+ 1) for which the vertex was visited */
 } checkerboard;
 
-/* The part that visits a border block. If exactly one of its two bodies is a hub, the part of the hub; otherwise
- * the lower one of the two parts. */
+/* The part that visits a border block. If some of its bodies are hubs and others are not, the lowest part of a hub;
+ * otherwise the lowest of all its parts. */
 static int64_t owner_of(const checkerboard *b, int64_t block)
 {
     const cs_graph *graph = b->graph;
     const int64_t *label = b->parts->label;
     if (graph->column) return label[block];
-    const int64_t *body = cs_adjacency_bodies(&graph->adjacency, block);
-    int hub0 = cs_graph_degree(graph, body[0]) > HUB, hub1 = cs_graph_degree(graph, body[1]) > HUB;
-    if (hub0 != hub1) return label[body[hub1]];
-    return label[body[0]] < label[body[1]] ? label[body[0]] : label[body[1]];
+    int64_t end[CS_MAX_PARTNERS], of_hubs = INT64_MAX, of_others = INT64_MAX;
+    int ends = cs_graph_ends(graph, block, end);
+    for (int i = 0; i < ends; i++) {
+        int64_t *lowest = cs_graph_degree(graph, end[i]) > HUB ? &of_hubs : &of_others;
+        if (label[end[i]] < *lowest) *lowest = label[end[i]];
+    }
+    return of_hubs != INT64_MAX ? of_hubs : of_others;
 }
 
 /* Marks the colours of all parts that own a border block on a vertex of the border blocks of `part`. */
@@ -42,7 +45,7 @@ static void mark_taken_colors(checkerboard *b, int64_t part)
     const cs_graph *graph = b->graph;
     for (int64_t i = b->start[part]; i < b->start[part + 1]; i++) {
         /* Look at all blocks at the vertices of this block, once for each vertex. */
-        int64_t end[2];
+        int64_t end[CS_MAX_PARTNERS];
         int ends = cs_graph_ends(graph, b->block[i], end);
         for (int side = 0; side < ends; side++) {
             if (b->visited_for[end[side]] == part + 1) continue;

@@ -24,7 +24,7 @@ static cs_hub_view *view_of(const cs_coloring_state *state, cs_color_range *r, i
 static int find_taken(const cs_coloring_state *state, const cs_color_range *r, cs_color_marks *h,
                       int64_t block, int64_t *hubs)
 {
-    cs_conflict_list list[2];
+    cs_conflict_list list[CS_MAX_PARTNERS];
     int lists = cs_conflicts_of(&state->conflict, block, list), count = 0;
     h->visits++;
     for (int i = 0; i < lists; i++) {
@@ -51,7 +51,7 @@ typedef struct color_choice {
     const cs_coloring_state *state;
     cs_color_range *r;
     const cs_color_marks *h;
-    int64_t hub[2];
+    int64_t hub[CS_MAX_PARTNERS];
     int hubs;
 } color_choice;
 
@@ -160,7 +160,7 @@ static void mark_conflicts(cs_coloring_state *state, cs_color_range *r, cs_color
     (void)h;
     for (int64_t i = r->first; i < r->first + r->uncolored; i++) {
         int64_t block = state->queue[i];
-        cs_conflict_list list[2];
+        cs_conflict_list list[CS_MAX_PARTNERS];
         int lists = cs_conflicts_of(&state->conflict, block, list);
         for (int k = 0; k < lists; k++) {
             if (list[k].body >= 0 && state->hub_of[list[k].body] >= 0) continue;
@@ -177,7 +177,7 @@ static void mark_conflicts(cs_coloring_state *state, cs_color_range *r, cs_color
  * an earlier range; -1 if memory runs out. */
 static int add_to_hubs(cs_coloring_state *state, int64_t block, int64_t color)
 {
-    cs_conflict_list list[2];
+    cs_conflict_list list[CS_MAX_PARTNERS];
     int lists = cs_conflicts_of(&state->conflict, block, list);
 
     /* The first pass only compares, the second one adds. */

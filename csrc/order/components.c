@@ -45,8 +45,9 @@ static void join_all(component_search *g)
 
     /* Unite over each block's bodies, or over its row of A. */
     for (int64_t i = 0; i < g->count; i++) {
-        int64_t block = g->block[i], end[2];
-        if (cs_graph_ends(graph, block, end) == 2) join(g, end[0], end[1]);
+        int64_t block = g->block[i], end[CS_MAX_PARTNERS];
+        int ends = cs_graph_ends(graph, block, end);
+        for (int e = 1; e < ends; e++) join(g, end[0], end[e]);
         if (!graph->column) continue;
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
             if (g->member[graph->column[e]]) join(g, block, graph->column[e]);
@@ -58,7 +59,7 @@ static void number_components(component_search *g)
 {
     for (int64_t i = 0; i < g->count; i++) {
         /* A block with a vertex belongs to the component of that vertex, or begins a new one. */
-        int64_t end[2], component = g->components;
+        int64_t end[CS_MAX_PARTNERS], component = g->components;
         int has_vertex = cs_graph_ends(g->graph, g->block[i], end);
         int64_t *number = has_vertex ? &g->number[root_of(g, end[0])] : NULL;
         if (has_vertex && *number) component = *number - 1;
@@ -179,7 +180,7 @@ static int64_t label_islands(const component_search *g, int64_t *label)
     int64_t *number = g->size, islands = 0; /* overwrites the sizes, which nobody reads any more */
     for (int64_t i = 0; i < g->count; i++) number[i] = -1;
     for (int64_t i = 0; i < g->count; i++) {
-        int64_t end[2], component = g->component[i];
+        int64_t end[CS_MAX_PARTNERS], component = g->component[i];
         label[i] = -1;
         if (!cs_graph_ends(g->graph, i, end)) continue;
         if (number[component] < 0) number[component] = islands++;

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 
-int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[2])
+int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[CS_MAX_PARTNERS])
 {
     /* A given A: the row of the block. */
     if (c->problem->matrix) {
@@ -12,13 +12,13 @@ int cs_conflicts_of(const cs_conflicts *c, int64_t block, cs_conflict_list list[
     }
 
     /* One list for each movable body. */
-    int lists = 0;
-    const int64_t *body = cs_adjacency_bodies(&c->adjacency, block);
-    for (int side = 0; side < CS_PARTNERS; side++) {
-        if (body[side] < 0 || (side && body[1] == body[0])) continue;
-        int64_t first = c->adjacency.start[body[side]];
-        list[lists++] = (cs_conflict_list){
-            c->adjacency.entry + first, c->adjacency.start[body[side] + 1] - first, 1, body[side]};
+    const cs_adjacency *adjacency = &c->adjacency;
+    int64_t body[CS_MAX_PARTNERS];
+    int lists = cs_adjacency_ends(adjacency, block, body);
+    for (int i = 0; i < lists; i++) {
+        int64_t first = adjacency->start[body[i]];
+        list[i] = (cs_conflict_list){adjacency->entry + first, adjacency->start[body[i] + 1] - first,
+                                     adjacency->shift, body[i]};
     }
     return lists;
 }
@@ -80,7 +80,7 @@ int64_t cs_highest_degree(const cs_conflicts *c)
 {
     int64_t highest = 0;
     for (int64_t block = 0; block < c->problem->blocks; block++) {
-        cs_conflict_list list[2];
+        cs_conflict_list list[CS_MAX_PARTNERS];
         int64_t degree = 0;
         int lists = cs_conflicts_of(c, block, list);
         for (int i = 0; i < lists; i++) degree += list[i].count - 1;

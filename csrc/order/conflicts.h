@@ -29,8 +29,9 @@ cs_status cs_conflicts_build(const cs_problem *problem, int fixed_as_body, cs_ar
 cs_status cs_symmetric_pattern(const cs_block_matrix *matrix, cs_arena *scratch,
                                const int64_t **start, const int64_t **column, cs_error *error);
 
-/* list <- the lists of conflicts of a block, one for each body or row of A. Returns their number, 0 to 2. */
-int cs_conflicts_of(const cs_conflicts *conflicts, int64_t block, cs_conflict_list list[2]);
+/* list <- the lists of conflicts of a block, one for each body or row of A. Returns their number. */
+int cs_conflicts_of(const cs_conflicts *conflicts, int64_t block,
+                    cs_conflict_list list[CS_MAX_PARTNERS]);
 
 /* The highest number of blocks that one block conflicts with: S1's edge degree, eq. 4.1. */
 int64_t cs_highest_degree(const cs_conflicts *conflicts);

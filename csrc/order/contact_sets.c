@@ -1,4 +1,4 @@
-/* Contact sets (S1 section 8.3): the blocks between one pair of bodies form a set, which is visited as a unit.
+/* Contact sets (S1 section 8.3): the blocks between the same bodies, usually a pair, form a set, which is visited as a unit.
  * The fixed world counts as a body. With a given A the bodies are unknown, and each block is a set.
  *
  *     simultaneous inside   The blocks of a set do not see each other. A box at rest on the ground then gets
@@ -18,25 +18,52 @@ typedef struct sets {
     int64_t *set;   /* (blocks): the set of a block */
 } sets;
 
-/* 1 + the lower (0) or the higher (1) body number of a block; 0 for the fixed world. */
-static int64_t body_of(const cs_problem *problem, int64_t block, int higher)
+/* How many body numbers tell sets apart: the most partners of a block, and at least 2. */
+static int keys_of(const cs_problem *problem)
 {
-    const cs_block_group *group = cs_block_group_of(problem, block);
-    int64_t index = block - group->first_block;
-    int64_t first = cs_partner_body(group, index, 0), second = cs_partner_body(group, index, 1);
-    return 1 + (higher == (second > first) ? second : first);
+    int most = CS_PAIR;
+    for (int g = 0; g < problem->block_groups; g++)
+        if (problem->block_group[g].partners > most) most = problem->block_group[g].partners;
+    return most;
 }
 
-/* Sorts blocks by their lower or higher body, stably. `next` (bodies + 2) is scratch. */
-static void sort_by_body(const cs_problem *problem, int higher, int64_t *next, const int64_t *from,
+/* 1 + number `key` of a block's distinct bodies, lower ones first; 0 for the fixed world. A block with fewer bodies has
+ * the highest one in place of those that it lacks. */
+static int64_t body_of(const cs_problem *problem, int64_t block, int key)
+{
+    const cs_block_group *group = cs_block_group_of(problem, block);
+    int64_t index = block - group->first_block, last = -2;
+    for (int number = 0; number <= key; number++) {
+        /* The lowest body above the last one. */
+        int64_t next = INT64_MAX;
+        for (int s = 0; s < group->partners; s++) {
+            int64_t body = cs_partner_body(group, index, s);
+            if (body > last && body < next) next = body;
+        }
+        if (next == INT64_MAX) break;
+        last = next;
+    }
+    return 1 + last;
+}
+
+/* Sorts blocks by one of their bodies, stably. `next` (bodies + 2) is scratch. */
+static void sort_by_body(const cs_problem *problem, int key, int64_t *next, const int64_t *from,
                          int64_t *to)
 {
     /* Counting sort. */
     memset(next, 0, sizeof(int64_t) * (size_t)(problem->bodies + 2));
-    for (int64_t i = 0; i < problem->blocks; i++) next[body_of(problem, i, higher) + 1]++;
+    for (int64_t i = 0; i < problem->blocks; i++) next[body_of(problem, i, key) + 1]++;
     for (int64_t body = 0; body < problem->bodies; body++) next[body + 1] += next[body];
     for (int64_t i = 0; i < problem->blocks; i++)
-        to[next[body_of(problem, from[i], higher)]++] = from[i];
+        to[next[body_of(problem, from[i], key)]++] = from[i];
+}
+
+/* Whether two blocks have the same bodies. */
+static int same_bodies(const cs_problem *problem, int keys, int64_t a, int64_t b)
+{
+    for (int key = 0; key < keys; key++)
+        if (body_of(problem, a, key) != body_of(problem, b, key)) return 0;
+    return 1;
 }
 
 /* s->set (blocks) <- the lowest block of each block's set. `s->block` is scratch. */
@@ -54,17 +81,20 @@ static cs_status find_first_blocks(const cs_problem *problem, cs_arena *scratch,
         return CS_OK;
     }
 
-    /* Sort by both bodies (least significant key first), so that the blocks of a set are consecutive. */
-    sort_by_body(problem, 1, next, s->block, sorted);
-    sort_by_body(problem, 0, next, sorted, s->block);
+    /* Sort by all bodies (least significant key first), so that the blocks of a set are consecutive. */
+    int keys = keys_of(problem);
+    int64_t *from = s->block, *to = sorted;
+    for (int key = keys; key-- > 0;) {
+        sort_by_body(problem, key, next, from, to);
+        int64_t *last = from;
+        from = to;
+        to = last;
+    }
 
-    /* A set begins where the pair of bodies changes. */
+    /* A set begins where the bodies change. */
     for (int64_t i = 0, first = 0; i < problem->blocks; i++) {
-        int64_t block = s->block[i], before = i ? s->block[i - 1] : 0;
-        if (!i || body_of(problem, block, 0) != body_of(problem, before, 0) ||
-            body_of(problem, block, 1) != body_of(problem, before, 1))
-            first = block;
-        s->set[block] = first;
+        if (!i || !same_bodies(problem, keys, from[i], from[i - 1])) first = from[i];
+        s->set[from[i]] = first;
     }
     return CS_OK;
 }
@@ -109,7 +139,7 @@ static int conflicts_with_stage(const cs_graph *graph, int64_t block, int64_t *s
                                 int64_t number)
 {
     /* Look for a conflict at the set's bodies, and for a given A at the coupled blocks. */
-    int64_t end[2];
+    int64_t end[CS_MAX_PARTNERS];
     int ends = cs_graph_ends(graph, block, end), conflict = 0;
     for (int i = 0; i < ends; i++) conflict |= stage[end[i]] == number;
     if (graph->column)
@@ -212,8 +242,8 @@ static cs_status plan_sets(const cs_problem *problem, const cs_order_options *op
 
 const cs_order cs_order_contact_sets = {
     .name = "contact_sets",
-    .summary = "all contacts between two bodies as one unit (S1 section 8.3)",
-    .about = "The fixed world counts as a body here, and the order of the pair makes no "
+    .summary = "all contacts between the same bodies as one unit (S1 section 8.3)",
+    .about = "The fixed world counts as a body here, and the order of the bodies makes no "
              "difference. Where A was given, the bodies are not known, and each contact is a set.",
     .option = options_of_sets,
     .options = OPTIONS,

@@ -100,7 +100,7 @@ static cs_status claim_block(const cs_graph *graph, claims *c, const cs_plan *pl
                              int64_t part, int64_t block, cs_error *error)
 {
     /* A given A: no other part may have a coupled block. */
-    int64_t end[2], first = graph->column ? graph->start[block] : 0;
+    int64_t end[CS_MAX_PARTNERS], first = graph->column ? graph->start[block] : 0;
     int64_t stop = graph->column ? graph->start[block + 1] : 0;
     for (int64_t e = first; e < stop; e++) {
         int64_t other = graph->column[e];

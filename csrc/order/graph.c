@@ -53,12 +53,14 @@ static void append_neighbors(search *s, int64_t vertex)
     int64_t *found = levels->vertex + levels->count, count = 0;
 
     /* One number holds degree and vertex, so that sorting the numbers sorts by degree. */
-    for (int64_t e = graph->start[vertex]; e < graph->start[vertex + 1]; e++) {
-        int64_t other = cs_graph_other(graph, e);
-        if (other < 0 || s->found_in[other] == s->number) continue;
-        s->found_in[other] = s->number;
-        found[count++] = cs_graph_degree(graph, other) * graph->vertices + other;
-    }
+    int partners = cs_graph_partners(graph);
+    for (int64_t e = graph->start[vertex]; e < graph->start[vertex + 1]; e++)
+        for (int number = 1; number < partners; number++) {
+            int64_t other = cs_graph_other(graph, e, number);
+            if (other < 0 || s->found_in[other] == s->number) continue;
+            s->found_in[other] = s->number;
+            found[count++] = cs_graph_degree(graph, other) * graph->vertices + other;
+        }
     cs_sort_64(found, count);
     for (int64_t i = 0; i < count; i++) found[i] %= graph->vertices;
     levels->count += count;

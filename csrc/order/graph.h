@@ -1,6 +1,6 @@
 /* The graph that orders partition and traverse (S1 chapter 4). It hides whether A is given:
  *
- *     Jacobians   the vertices are the bodies; each block is an edge between its two movable bodies
+ *     Jacobians   the vertices are the bodies; each block is an edge between its movable bodies
  *     a given A   the vertices are the blocks; each non-zero block of A or A^T is an edge
  *
  * Immovable bodies are vertices without edges. */
@@ -28,32 +28,35 @@ cs_status cs_graph_build(const cs_problem *problem, cs_arena *scratch, cs_graph 
 cs_status cs_graph_share(const cs_problem *problem, const cs_order_options *options,
                          cs_arena *scratch, cs_graph *graph, cs_error *error);
 
-/* The other vertex of an edge; -1 if that body is immovable. */
-static inline int64_t cs_graph_other(const cs_graph *graph, int64_t edge)
+/* The most vertices that an edge has. */
+static inline int cs_graph_partners(const cs_graph *graph)
+{
+    return graph->column ? CS_PAIR : cs_adjacency_partners(&graph->adjacency);
+}
+
+/* Another vertex of an edge, number 1 ... cs_graph_partners - 1; -1 if that body is immovable or none. */
+static inline int64_t cs_graph_other(const cs_graph *graph, int64_t edge, int number)
 {
     if (graph->column) return graph->column[edge];
-    return cs_adjacency_other(&graph->adjacency, graph->adjacency.entry[edge]);
+    return cs_adjacency_other(&graph->adjacency, graph->adjacency.entry[edge], number);
 }
 
 /* The block of an edge: with Jacobians the block that is the edge, for a given A the other vertex. */
 static inline int64_t cs_graph_block(const cs_graph *graph, int64_t edge)
 {
-    return graph->column ? graph->column[edge] : cs_entry_block(graph->adjacency.entry[edge]);
+    return graph->column ? graph->column[edge]
+                         : cs_entry_block(&graph->adjacency, graph->adjacency.entry[edge]);
 }
 
 /* end <- the distinct vertices of a block: its movable bodies, or for a given A the block itself. Returns
- * their number, 0 to 2. */
+ * their number, 0 to CS_MAX_PARTNERS. */
 static inline int cs_graph_ends(const cs_graph *graph, int64_t block, int64_t *end)
 {
     if (graph->column) {
         end[0] = block;
         return 1;
     }
-    const int64_t *body = cs_adjacency_bodies(&graph->adjacency, block);
-    int count = 0;
-    if (body[0] >= 0) end[count++] = body[0];
-    if (body[1] >= 0 && body[1] != body[0]) end[count++] = body[1];
-    return count;
+    return cs_adjacency_ends(&graph->adjacency, block, end);
 }
 
 /* The number of edges of a vertex. */

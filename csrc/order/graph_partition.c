@@ -124,9 +124,10 @@ static int64_t interior_of(const cs_graph *graph, const cs_parts *parts, int64_t
     }
 
     /* Bodies: the border holds the blocks between bodies of different parts. */
-    int64_t end[2];
+    int64_t end[CS_MAX_PARTNERS];
     int ends = cs_graph_ends(graph, block, end);
-    if (ends == 2 && label[end[0]] != label[end[1]]) return parts->count;
+    for (int i = 1; i < ends; i++)
+        if (label[end[i]] != label[end[0]]) return parts->count;
     if (ends) return label[end[0]];
     return block % parts->count; /* between immovable bodies: any part */
 }

@@ -25,7 +25,7 @@ cs_status cs_greedy_palette_new(const cs_graph *graph, int64_t most, cs_arena *s
 /* Takes the lowest colour that is free at both bodies of a block, and returns it. */
 static int64_t color_of_bodies(cs_greedy_palette *p, int64_t block)
 {
-    int64_t end[2], color = BITS;
+    int64_t end[CS_MAX_PARTNERS], color = BITS;
     int ends = cs_graph_ends(p->graph, block, end);
     uint64_t taken = 0;
 

@@ -1,6 +1,6 @@
 /* The islands of a problem with Jacobians: a disjoint-set forest of bodies, which threads build together.
  *
- *     unite     each block joins the trees of its two movable bodies
+ *     unite     each block joins the trees of its movable bodies
  *     flatten   each body gets the root of its tree
  *     list      each piece of the blocks lists the roots that it meets, in the order of its blocks
  *     number    piece by piece: islands are numbered by their first blocks
@@ -72,8 +72,13 @@ static void join(const forest *f, int64_t a, int64_t b)
 static void unite(const forest *f, const cs_block_group *group, int64_t first, int64_t end)
 {
     for (int64_t k = first; k < end; k++) {
-        int64_t a = cs_partner_body(group, k, 0), b = cs_partner_body(group, k, 1);
-        if (cs_partner_moves(group, k, 0) && cs_partner_moves(group, k, 1) && a != b) join(f, a, b);
+        int64_t one = -1;
+        for (int s = 0; s < group->partners; s++) {
+            int64_t body = cs_partner_body(group, k, s);
+            if (!cs_partner_moves(group, k, s)) continue;
+            if (one >= 0 && body != one) join(f, one, body);
+            one = body;
+        }
     }
 }
 
@@ -84,9 +89,10 @@ static void list(forest *f, const cs_block_group *group, int piece, int64_t firs
     unsigned char *seen = f->seen + piece * f->problem->bodies;
     int64_t count = f->count[piece];
     for (int64_t k = first; k < end; k++) {
-        int partner = cs_partner_moves(group, k, 0) ? 0 : 1;
+        int partner = 0;
+        while (partner < group->partners && !cs_partner_moves(group, k, partner)) partner++;
         label[k] = -1;
-        if (!cs_partner_moves(group, k, partner)) continue;
+        if (partner == group->partners) continue;
         int64_t root = label[k] = f->root[cs_partner_body(group, k, partner)];
         if (seen[root]) continue;
         seen[root] = 1;

@@ -9,9 +9,8 @@
 static inline int cs_fits_lanes(const cs_block_group *group)
 {
     const cs_set *set = group->set;
-    int spatial =
-        group->dof[0] == 6 && group->dof[1] == 6 && (group->rows == 3 || group->rows == 4);
-    int planar = group->dof[0] == 3 && group->dof[1] == 3 && group->rows == 2;
+    int spatial = cs_has_pairs_of(group, 6) && (group->rows == 3 || group->rows == 4);
+    int planar = cs_has_pairs_of(group, 3) && group->rows == 2;
     int fits = !set->variable && !set->alone && group->parameters <= CS_LANE_PARAMETERS;
     return (spatial || planar) && fits && group->count > 0;
 }

@@ -1,6 +1,6 @@
 /* The contact graph stored by bodies: for each body, the blocks that act on it.
  *
- *     entry  = 2 block + partner        partner 0 or 1: which of the block's two bodies this body is
+ *     entry  = block << shift | partner     partner 0, 1, ...: which of the block's bodies this body is
  *     body   b_0: entries | b_1: entries | ...      compressed rows; start[b] ... start[b + 1] - 1 */
 #ifndef CS_ADJACENCY_H
 #define CS_ADJACENCY_H
@@ -8,19 +8,32 @@
 #include "problem/problem.h"
 
 typedef struct cs_adjacency {
-    int64_t *body;  /* (blocks, 2): the bodies of each block; -1 where immovable */
+    int shift;      /* 1, or 2 if a block has more than two partners */
+    int64_t *body;  /* (blocks, 1 << shift): the bodies of each block; -1 where immovable or none */
     int64_t *start; /* (bodies + 1) into entry */
     int64_t *entry; /* the entries of each body, blocks ascending */
 } cs_adjacency;
 
 /* The block of an entry, and which of the block's partners the body is. */
-static inline int64_t cs_entry_block(int64_t entry) { return entry / CS_PARTNERS; }
-static inline int cs_entry_partner(int64_t entry) { return (int)(entry % CS_PARTNERS); }
+static inline int64_t cs_entry_block(const cs_adjacency *adjacency, int64_t entry)
+{
+    return entry >> adjacency->shift;
+}
+static inline int cs_entry_partner(const cs_adjacency *adjacency, int64_t entry)
+{
+    return (int)(entry & ((1 << adjacency->shift) - 1));
+}
 
-/* The two bodies of a block; -1 where immovable. */
+/* The places for bodies that each block has. */
+static inline int cs_adjacency_partners(const cs_adjacency *adjacency)
+{
+    return 1 << adjacency->shift;
+}
+
+/* The bodies of a block, cs_adjacency_partners of them; -1 where immovable or none. */
 static inline const int64_t *cs_adjacency_bodies(const cs_adjacency *adjacency, int64_t block)
 {
-    return adjacency->body + CS_PARTNERS * block;
+    return adjacency->body + (block << adjacency->shift);
 }
 
 static inline int64_t cs_adjacency_body(const cs_adjacency *adjacency, int64_t block, int partner)
@@ -28,10 +41,24 @@ static inline int64_t cs_adjacency_body(const cs_adjacency *adjacency, int64_t b
     return cs_adjacency_bodies(adjacency, block)[partner];
 }
 
-/* The other body of an entry's block; -1 where immovable. */
-static inline int64_t cs_adjacency_other(const cs_adjacency *adjacency, int64_t entry)
+/* Another body of an entry's block, number 1 ... cs_adjacency_partners - 1; -1 where immovable or none. */
+static inline int64_t cs_adjacency_other(const cs_adjacency *adjacency, int64_t entry, int number)
 {
-    return adjacency->body[entry ^ 1];
+    return adjacency->body[entry ^ number];
+}
+
+/* end <- the distinct bodies of a block. Returns their number. */
+static inline int cs_adjacency_ends(const cs_adjacency *adjacency, int64_t block,
+                                    int64_t end[CS_MAX_PARTNERS])
+{
+    const int64_t *body = cs_adjacency_bodies(adjacency, block);
+    int count = 0;
+    for (int s = 0; s < cs_adjacency_partners(adjacency); s++) {
+        int known = body[s] < 0;
+        for (int i = 0; i < count; i++) known |= end[i] == body[s];
+        if (!known) end[count++] = body[s];
+    }
+    return count;
 }
 
 /* Builds the graph in `arena`. Immovable bodies are left out unless `with_immovable` is set; the fixed

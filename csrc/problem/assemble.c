@@ -2,7 +2,7 @@
  * S1 eq. 3.3, Theorem 3.1
  *
  * Block row k has a non-zero block in column l if blocks k and l share a movable body: its columns are the union of
- * two ascending lists, the blocks on each of its bodies. The rows are traversed twice: the first pass counts the blocks
+ * ascending lists, the blocks on each of its bodies. The rows are traversed twice: the first pass counts the blocks
  * and values, the second one fills them. Threads share the rows, each of which one thread computes; S1 sections 3.7.5
  * and 6.3. */
 #include "core/error.h"
@@ -33,39 +33,40 @@ typedef struct assembly {
 
 /* ---- the columns of a row --------------------------------------------------------------------- */
 
-/* What is left of the two lists of a row. */
+/* What is left of the lists of a row, one for each of its bodies. */
 typedef struct columns {
-    const int64_t *next[2], *end[2];
+    int lists, shift;
+    const int64_t *next[CS_MAX_PARTNERS], *end[CS_MAX_PARTNERS];
 } columns;
 
 static columns columns_of(const assembly *a, int64_t block)
 {
-    columns left = {{NULL, NULL}, {NULL, NULL}};
-    for (int side = 0; side < 2; side++) {
+    columns left = {.shift = a->adjacency.shift};
+    for (int side = 0; side < cs_adjacency_partners(&a->adjacency); side++) {
         int64_t body = cs_adjacency_body(&a->adjacency, block, side);
         if (body < 0) continue;
-        left.next[side] = a->adjacency.entry + a->adjacency.start[body];
-        left.end[side] = a->adjacency.entry + a->adjacency.start[body + 1];
+        left.next[left.lists] = a->adjacency.entry + a->adjacency.start[body];
+        left.end[left.lists++] = a->adjacency.entry + a->adjacency.start[body + 1];
     }
     return left;
 }
 
-/* The next column, or -1 after the last one. A block may be in both lists, and twice in one. */
+/* The next column, or -1 after the last one. A block may be in several lists, and several times in one. */
 static int64_t next_column(columns *left)
 {
     int64_t least = INT64_MAX;
-    for (int side = 0; side < 2; side++)
-        if (left->next[side] < left->end[side] && cs_entry_block(*left->next[side]) < least)
-            least = cs_entry_block(*left->next[side]);
+    for (int i = 0; i < left->lists; i++)
+        if (left->next[i] < left->end[i] && *left->next[i] >> left->shift < least)
+            least = *left->next[i] >> left->shift;
     if (least == INT64_MAX) return -1;
-    for (int side = 0; side < 2; side++)
-        while (left->next[side] < left->end[side] && cs_entry_block(*left->next[side]) == least)
-            left->next[side]++;
+    for (int i = 0; i < left->lists; i++)
+        while (left->next[i] < left->end[i] && *left->next[i] >> left->shift == least)
+            left->next[i]++;
     return least;
 }
 
 /* Whether no other block acts on the bodies of the row: only the diagonal block is stored. */
-static int is_alone(const columns *left) { return !left->next[0] && !left->next[1]; }
+static int is_alone(const columns *left) { return !left->lists; }
 
 /* ---- one block -------------------------------------------------------------------------------- */
 
@@ -87,10 +88,10 @@ static void add_shared(const assembly *a, int64_t k, int64_t l, const cs_block_g
                        const cs_block_group *column, double *value)
 {
     const double *x = a->scaled + a->place[k];
-    for (int s = 0; s < 2; x += row->rows * row->dof[s], s++) {
+    for (int s = 0; s < row->partners; x += row->rows * row->dof[s], s++) {
         int64_t body = cs_adjacency_body(&a->adjacency, k, s);
         const double *y = a->scaled + a->place[l];
-        for (int t = 0; t < 2; y += column->rows * column->dof[t], t++) {
+        for (int t = 0; t < column->partners; y += column->rows * column->dof[t], t++) {
             if (body < 0 || cs_adjacency_body(&a->adjacency, l, t) != body) continue;
             int rows = row->rows, width = column->rows, dof = row->dof[s];
             if (rows == 3 && width == 3 && dof == 6) add_product(3, 3, 6, x, y, value);
@@ -155,11 +156,13 @@ static void run_piece(void *context, int64_t phase, int64_t task)
     for (int64_t k = first; k < end; k++) a->row(a, k);
 }
 
-/* The entries of the two lists of a row, which bound its work. */
+/* The entries of the lists of a row, which bound its work. */
 static int64_t work_of(const assembly *a, int64_t k)
 {
     columns left = columns_of(a, k);
-    return 1 + (left.end[0] - left.next[0]) + (left.end[1] - left.next[1]);
+    int64_t work = 1;
+    for (int i = 0; i < left.lists; i++) work += left.end[i] - left.next[i];
+    return work;
 }
 
 /* Visits all rows, and asks the caller from time to time whether to cancel. */

@@ -26,14 +26,14 @@ static int64_t root_size(const cs_body_group *owner)
 
 int cs_block_lanes_fit(const cs_problem *problem, const cs_block_group *group)
 {
-    int spatial = group->dof[0] == 6 && (group->rows == 3 || group->rows == 4);
-    int planar = group->dof[0] == 3 && group->rows == 2;
+    int spatial = cs_has_pairs_of(group, 6) && (group->rows == 3 || group->rows == 4);
+    int planar = cs_has_pairs_of(group, 3) && group->rows == 2;
 
     /* The shape. */
     if (problem->body_groups != 1 || !problem->bodies ||
         problem->body_group[0].dof != group->dof[0])
         return 0;
-    if ((!spatial && !planar) || group->dof[0] != group->dof[1]) return 0;
+    if (!spatial && !planar) return 0;
 
     /* The range of cs_block_lanes.place and .body, which are 32 bits wide. */
     return group->count * cs_jacobian_numbers(group) <= INT32_MAX &&

@@ -88,6 +88,9 @@ static cs_status check_frames(const cs_blocks *blocks, cs_error *error)
 {
     if (blocks->jacobian)
         return cs_fail(error, CS_INVALID, "blocks have both a Jacobian and frames: give one");
+    if (cs_partners_of(blocks) != CS_PAIR)
+        return cs_fail(error, CS_INVALID, "blocks with frames act on 2 bodies, not on %d",
+                       cs_partners_of(blocks));
     if (blocks->dof[0] != 6 || blocks->dof[1] != 6 || blocks->rows == 2 || blocks->rows > 5)
         return cs_fail(error, CS_INVALID,
                        "blocks with frames have %d rows on bodies with %d and %d degrees of "
@@ -129,7 +132,7 @@ static cs_status check_kind(const cs_problem *problem, const cs_blocks *blocks, 
 static cs_status take_blocks(cs_problem *problem, cs_block_group *group, const cs_blocks *blocks,
                              cs_error *error)
 {
-    int64_t rows = group->count * group->rows, sides = CS_PARTNERS * group->count;
+    int64_t rows = group->count * group->rows, sides = group->partners * group->count;
     group->b = take(problem, rows);
     group->parameter = take(problem, group->count * group->parameters);
     if (blocks->compliance) group->compliance = take(problem, rows);
@@ -155,8 +158,7 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     *group = (cs_block_group){
         .count = blocks->count,
         .rows = blocks->rows,
-        .dof = {have_jacobians(blocks) ? blocks->dof[0] : 0,
-                have_jacobians(blocks) ? blocks->dof[1] : 0},
+        .partners = have_jacobians(blocks) ? cs_partners_of(blocks) : 0,
         .first_block = problem->blocks,
         .first_row = problem->rows,
         .set = set,
@@ -165,6 +167,10 @@ cs_status cs_problem_add_blocks(cs_problem *problem, const cs_blocks *blocks, cs
     };
     set->coupling(group->rows, group->coupled_set);
     if (!cs_blocks_fit(blocks)) return cs_check_blocks(problem, group, blocks, error);
+    for (int s = 0; s < group->partners; s++) {
+        group->dof[s] = blocks->dof[s];
+        group->column[s + 1] = group->column[s] + group->dof[s];
+    }
 
     /* Copy and check the arrays; a failure leaves the problem unchanged. */
     cs_arena_mark before = cs_arena_position(&problem->arena);

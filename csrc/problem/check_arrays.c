@@ -136,19 +136,21 @@ static int partner_fits(const cs_problem *problem, int64_t body, int dof)
 
 int cs_partners_fit(const cs_problem *problem, const cs_blocks *blocks, int64_t index)
 {
-    const int64_t *body = blocks->bodies + 2 * index;
-    return partner_fits(problem, body[0], blocks->dof[0]) &&
-           partner_fits(problem, body[1], blocks->dof[1]);
+    int partners = cs_partners_of(blocks), fit = 1;
+    const int64_t *body = blocks->bodies + partners * index;
+    for (int s = 0; s < partners && fit; s++) fit = partner_fits(problem, body[s], blocks->dof[s]);
+    return fit;
 }
 
 /* Checks that body numbers exist and that the columns of J match the bodies' degrees of freedom. */
 static cs_status check_partners(const cs_problem *problem, const cs_block_group *group,
                                 const cs_blocks *blocks, cs_error *error)
 {
-    for (int64_t i = 0; i < 2 * group->count; i++) {
+    int partners = cs_partners_of(blocks);
+    for (int64_t i = 0; i < partners * group->count; i++) {
         int64_t body = blocks->bodies[i];
-        long long block = (long long)(group->first_block + i / 2);
-        int side = (int)(i % 2), dof = blocks->dof[side];
+        long long block = (long long)(group->first_block + i / partners);
+        int side = (int)(i % partners), dof = blocks->dof[side];
         if (partner_fits(problem, body, dof)) continue;
         if (body < -1 || body >= problem->bodies)
             return cs_fail(error, CS_INVALID,
@@ -167,14 +169,16 @@ static cs_status check_partners(const cs_problem *problem, const cs_block_group 
 static cs_status check_jacobian(const cs_block_group *group, const cs_blocks *blocks,
                                 cs_error *error)
 {
-    int64_t size = (int64_t)blocks->rows * (blocks->dof[0] + blocks->dof[1]);
+    int64_t size = 0;
+    for (int s = 0; s < cs_partners_of(blocks); s++) size += (int64_t)blocks->rows * blocks->dof[s];
     int64_t bad = find_not_finite(blocks->jacobian, group->count * size);
     if (bad < 0) return CS_OK;
 
     /* Split the index into block, partner, row and column. */
-    int64_t first_side = (int64_t)blocks->rows * blocks->dof[0], rest = bad % size;
-    int side = rest >= first_side;
-    if (side) rest -= first_side;
+    int64_t rest = bad % size;
+    int side = 0;
+    while (rest >= (int64_t)blocks->rows * blocks->dof[side])
+        rest -= (int64_t)blocks->rows * blocks->dof[side++];
     return cs_fail(error, CS_INVALID, "J[%lld, %d, %lld, %lld] is %g: every entry must be finite",
                    (long long)(group->first_block + bad / size), side,
                    (long long)(rest / blocks->dof[side]), (long long)(rest % blocks->dof[side]),
@@ -191,10 +195,15 @@ static cs_status check_frame(const cs_block_group *group, const cs_blocks *block
                    (long long)(bad % CS_FRAME_NUMBERS), blocks->frame[bad]);
 }
 
-/* Checks the numbers of columns of J. */
+/* Checks the number of partners, and the numbers of columns of J. */
 static cs_status check_columns(const cs_blocks *blocks, cs_error *error)
 {
-    for (int side = 0; side < 2; side++)
+    int partners = cs_partners_of(blocks);
+    if (partners < 1 || partners > CS_MAX_PARTNERS)
+        return cs_fail(error, CS_INVALID,
+                       "blocks act on %d bodies (partners); 1 to %d are allowed", partners,
+                       CS_MAX_PARTNERS);
+    for (int side = 0; side < partners; side++)
         if (blocks->dof[side] < 0 || blocks->dof[side] > CS_MAX_DOF)
             return cs_fail(error, CS_INVALID,
                            "J has %d columns for bodies[:, %d]; at most %d are allowed",
@@ -236,7 +245,7 @@ cs_status cs_check_blocks(const cs_problem *problem, const cs_block_group *group
                                      blocks->parameters, group->first_block, error);
 
     /* The bodies and J. */
-    if (!status && blocks->jacobian) status = check_columns(blocks, error);
+    if (!status && (blocks->jacobian || blocks->frame)) status = check_columns(blocks, error);
     if (!status && blocks->bodies) status = check_partners(problem, group, blocks, error);
     if (!status && blocks->jacobian) status = check_jacobian(group, blocks, error);
     if (!status && blocks->frame) status = check_frame(group, blocks, error);

@@ -16,7 +16,13 @@ cs_status cs_factor_bodies(cs_body_group *group, int64_t first, int64_t end, cs_
 /* Checks the group's copy of M^-1. */
 cs_status cs_check_bodies(cs_body_group *group, cs_error *error);
 
-/* Whether the two body numbers of block `index` exist, and their degrees of freedom match the columns of J. */
+/* The partners of blocks that a caller describes: two where the number is 0. */
+static inline int cs_partners_of(const cs_blocks *blocks)
+{
+    return blocks->partners ? blocks->partners : CS_PAIR;
+}
+
+/* Whether the body numbers of block `index` exist, and their degrees of freedom match the columns of J. */
 int cs_partners_fit(const cs_problem *problem, const cs_blocks *blocks, int64_t index);
 
 /* Whether the numbers of columns of J, and the arrays together, are ones that a problem takes. */

@@ -38,8 +38,8 @@ static int same_bodies(const cs_body_group *a, const cs_body_group *b)
 
 static int same_blocks(const cs_block_group *a, const cs_block_group *b)
 {
-    return a->set == b->set && a->rows == b->rows && a->dof[0] == b->dof[0] &&
-           a->dof[1] == b->dof[1] && a->parameters == b->parameters && !a->frame == !b->frame;
+    return a->set == b->set && a->rows == b->rows && cs_same_partners(a, b) &&
+           a->parameters == b->parameters && !a->frame == !b->frame;
 }
 
 /* The kind of a group, which may be a new one; -1 if there are too many. */
@@ -109,7 +109,8 @@ static cs_status take_arrays(joining *j, cs_error *error)
         kind->jacobian = take(j, kind->count * cs_jacobian_numbers(kind->like));
         kind->b = take(j, kind->count * kind->like->rows);
         kind->parameter = take(j, kind->count * kind->like->parameters);
-        kind->bodies = cs_arena_take_unset(&j->scratch, 2 * kind->count, sizeof(int64_t));
+        kind->bodies = cs_arena_take_unset(
+            &j->scratch, kind->like->partners * kind->count, sizeof(int64_t));
     }
     return cs_arena_status(&j->scratch, error, "the problems side by side");
 }
@@ -161,8 +162,9 @@ static void copy_part(joining *j, int64_t p)
         copy(to->b, from->b, to->filled, from->count, from->rows);
         copy(to->parameter, from->parameter, to->filled, from->count, from->parameters);
         copy(to->compliance, from->compliance, to->filled, from->count, from->rows);
-        for (int64_t i = 0; i < 2 * from->count; i++)
-            to->bodies[2 * to->filled + i] = body_in_whole(part, first, from->bodies[i]);
+        int64_t *bodies = to->bodies + from->partners * to->filled;
+        for (int64_t i = 0; i < from->partners * from->count; i++)
+            bodies[i] = body_in_whole(part, first, from->bodies[i]);
         to->filled += from->count;
     }
 }
@@ -182,7 +184,6 @@ static cs_status add_kinds(joining *j, cs_error *error)
         cs_blocks blocks = {
             .count = kind->count,
             .rows = kind->like->rows,
-            .dof = {kind->like->dof[0], kind->like->dof[1]},
             .jacobian = kind->like->frame ? NULL : kind->jacobian,
             .frame = kind->like->frame ? kind->jacobian : NULL,
             .bodies = kind->bodies,
@@ -192,6 +193,7 @@ static cs_status add_kinds(joining *j, cs_error *error)
             .parameters_each = kind->like->parameters,
             .compliance = kind->compliance,
         };
+        cs_describe_partners(kind->like, &blocks);
         status = cs_problem_add_blocks(j->whole, &blocks, error);
     }
     return status;

@@ -103,7 +103,8 @@ void cs_find_velocities(const cs_problem *problem, cs_block_group *group, int64_
                         int64_t end)
 {
     const cs_body_group *only = problem->body_groups == 1 ? problem->body_group : NULL;
-    for (int64_t i = 2 * first; i < 2 * end; i++) {
+    int partners = group->partners;
+    for (int64_t i = partners * first; i < partners * end; i++) {
         const cs_body_group *owner =
             only && group->bodies[i] >= 0 ? only : cs_body_group_of(problem, group->bodies[i]);
         int64_t place = owner ? group->bodies[i] - owner->first_body : 0;
@@ -122,11 +123,12 @@ static int partners_fit(const cs_problem *problem, const cs_blocks *blocks, int6
         for (int64_t k = first; k < end && fit; k++) fit = cs_partners_fit(problem, blocks, k);
         return fit;
     }
-    int dof = problem->body_group[0].dof;
-    for (int side = 0; side < 2; side++) {
+    int dof = problem->body_group[0].dof, partners = cs_partners_of(blocks);
+    for (int side = 0; side < partners; side++) {
         int64_t most = dof == blocks->dof[side] ? problem->bodies - 1 : -1;
+        const int64_t *body = blocks->bodies + side;
         for (int64_t k = first; k < end; k++)
-            fit &= (blocks->bodies[2 * k + side] >= -1) & (blocks->bodies[2 * k + side] <= most);
+            fit &= (body[partners * k] >= -1) & (body[partners * k] <= most);
     }
     return fit;
 }
@@ -135,9 +137,11 @@ static int partners_fit(const cs_problem *problem, const cs_blocks *blocks, int6
 static void copy_partners(copy *c, int64_t first, int64_t end)
 {
     cs_block_group *group = c->blocks;
-    cs_blocks copied = {.dof = {group->dof[0], group->dof[1]}, .bodies = group->bodies};
-    memcpy(group->bodies + 2 * first, c->given->bodies + 2 * first,
-           sizeof(int64_t) * 2 * (size_t)(end - first));
+    cs_blocks copied = {.bodies = group->bodies};
+    int partners = group->partners;
+    cs_describe_partners(group, &copied);
+    memcpy(group->bodies + partners * first, c->given->bodies + partners * first,
+           sizeof(int64_t) * (size_t)(partners * (end - first)));
     if (!partners_fit(c->problem, &copied, first, end)) {
         fail(c);
         return;
@@ -199,7 +203,7 @@ static int64_t numbers_of(const cs_block_group *group, const cs_blocks *given)
 {
     int64_t of_rows = (given->b ? 1 : 0) + (given->compliance ? 1 : 0) + (given->included ? 1 : 0);
     return of_rows * group->rows + (given->jacobian ? cs_jacobian_size(group) : 0) +
-           (given->frame ? CS_FRAME_NUMBERS : 0) + (given->bodies ? CS_PARTNERS : 0) +
+           (given->frame ? CS_FRAME_NUMBERS : 0) + (given->bodies ? group->partners : 0) +
            (given->parameters ? group->parameters : 0);
 }
 

@@ -58,10 +58,10 @@ static void move_body(const magnitude *m, const cs_body_group *owner, int64_t bo
     double *velocity = m->velocity + owner->first_velocity + index * owner->dof;
     memset(velocity, 0, sizeof(double) * (size_t)owner->dof);
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t block = cs_entry_block(adjacency->entry[e]);
+        int64_t block = cs_entry_block(adjacency, adjacency->entry[e]);
         while (block >= group->first_block + group->count) group++;
-        add_partner(m, group, block - group->first_block, cs_entry_partner(adjacency->entry[e]),
-                    velocity);
+        add_partner(m, group, block - group->first_block,
+                    cs_entry_partner(adjacency, adjacency->entry[e]), velocity);
     }
     apply_inverse_mass(owner, index, velocity);
 }

@@ -51,7 +51,7 @@ int64_t cs_moved_bodies(const cs_problem *problem, int64_t *moved)
     for (int64_t body = 0; body < problem->bodies; body++) moved[body] = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *blocks = &problem->block_group[g];
-        for (int64_t i = 0; i < 2 * blocks->count; i++)
+        for (int64_t i = 0; i < blocks->partners * blocks->count; i++)
             if (blocks->velocity[i] >= 0) moved[blocks->bodies[i]] = 1;
     }
 
@@ -106,32 +106,46 @@ static void scale_side(const cs_body_group *owner, int64_t body, int rows, const
         }
 }
 
+/* Whether a movable partner is the same body as one before it. */
+static int is_repeated(const int64_t *bodies, int partner)
+{
+    for (int before = 0; before < partner; before++)
+        if (bodies[before] == bodies[partner]) return 1;
+    return 0;
+}
+
+/* J of a partner, or the sum of those of all partners that are the same body, in `sum`. */
+static const double *joined_part(const cs_block_group *group, int64_t index, int partner,
+                                 double *room, double *sum)
+{
+    const int64_t *bodies = group->bodies + group->partners * index;
+    const double *part = cs_partner_jacobian(group, index, partner, room);
+    int entries = group->rows * group->dof[partner];
+    for (int other = partner + 1; other < group->partners; other++) {
+        if (bodies[other] != bodies[partner]) continue;
+        double others_room[CS_FRAME_ENTRIES];
+        const double *others = cs_partner_jacobian(group, index, other, others_room);
+        for (int i = 0; i < entries; i++) sum[i] = part[i] + others[i];
+        part = sum;
+    }
+    return part;
+}
+
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled)
 {
-    double room[2][CS_FRAME_ENTRIES];
-    const double *part[2];
-    const int64_t *bodies = group->bodies + 2 * index, *velocity = group->velocity + 2 * index;
-    double sum[CS_MAX_ROWS * CS_MAX_DOF];
-    int twofold = bodies[0] == bodies[1] && velocity[0] >= 0, rows = group->rows;
+    double room[CS_FRAME_ENTRIES], sum[CS_MAX_ROWS * CS_MAX_DOF];
+    const int64_t *bodies = group->bodies + group->partners * index;
     memset(scaled, 0, sizeof(double) * (size_t)cs_jacobian_size(group));
 
-    /* J of both partners. */
-    for (int side = 0; side < 2; side++)
-        part[side] = cs_partner_jacobian(group, index, side, room[side]);
-
-    /* If both partners are the same body, add J_0 and J_1 before multiplying. Where they cancel, adding
-     * the products instead would leave a rounding error on the diagonal, and a row that no body can
-     * move would look like a row that one can. */
-    for (int i = 0; i < rows * group->dof[0] && twofold; i++) sum[i] = part[0][i] + part[1][i];
-
-    /* Multiply the part of each movable partner by L. */
-    for (int side = 0; side < (twofold ? 1 : 2); side++) {
-        int entries = rows * group->dof[side];
-        if (velocity[side] >= 0)
-            scale_side(cs_body_group_of(problem, bodies[side]), bodies[side], rows,
-                       twofold ? sum : part[side], scaled);
-        scaled += entries;
+    /* Multiply the part of each movable partner by L. If several partners are the same body, add their parts before
+     * multiplying. Where they cancel, adding the products instead would leave a rounding error on the diagonal, and a
+     * row that no body can move would look like a row that one can. */
+    for (int s = 0; s < group->partners; s++) {
+        if (!cs_partner_moves(group, index, s) || is_repeated(bodies, s)) continue;
+        const double *part = joined_part(group, index, s, room, sum);
+        scale_side(cs_body_group_of(problem, bodies[s]), bodies[s], group->rows, part,
+                   scaled + cs_partner_offset(group, s));
     }
 }
 
@@ -171,11 +185,11 @@ void cs_mass_diagonal(const cs_problem *problem, const cs_block_group *group, in
     }
 
     /* A_kk = G_k G_k^T, one partner after the other.  S1 eq. 3.3 */
-    double scaled[2 * CS_MAX_ROWS * CS_MAX_DOF];
+    double scaled[CS_MAX_JACOBIAN];
     cs_scaled_jacobian(problem, group, index, scaled);
     memset(diagonal, 0, sizeof(double) * (size_t)(rows * rows));
-    add_square(rows, group->dof[0], scaled, diagonal);
-    add_square(rows, group->dof[1], scaled + rows * group->dof[0], diagonal);
+    for (int s = 0; s < group->partners; s++)
+        add_square(rows, group->dof[s], scaled + cs_partner_offset(group, s), diagonal);
 }
 
 void cs_diagonal_block(const cs_problem *problem, const cs_block_group *group, int64_t index,

@@ -4,8 +4,8 @@
  *     blocks   group 0: m = 3 on (6, 6) | group 1: m = 1 on (6, 12) | ...   one lambda, in turn
  *
  * All bodies of a group have the same number of degrees of freedom d, all blocks of a group the same
- * number of rows m, the same (d_0, d_1) and the same set. A kernel finds all data of a block from the
- * block's group and its index in the group. A problem has either bodies and Jacobians or a given A
+ * number of rows m, of partners p (the bodies that it acts on), the same d_0 ... d_(p-1) and the same set. A kernel finds
+ * all data of a block from the block's group and its index in the group. A problem has either bodies and Jacobians or a given A
  * (`matrix`), never both. */
 #ifndef CS_PROBLEM_H
 #define CS_PROBLEM_H
@@ -18,7 +18,10 @@
 #include "problem/block_matrix.h"
 #include "problem/frames.h"
 
-enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64, CS_PARTNERS = 2 };
+enum { CS_MAX_GROUPS = 64, CS_MAX_DOF = 64, CS_MAX_PARTNERS = 4, CS_PAIR = 2 };
+
+/* The most numbers of J of one block. */
+enum { CS_MAX_JACOBIAN = CS_MAX_PARTNERS * CS_MAX_ROWS * CS_MAX_DOF };
 
 typedef struct cs_body_group {
     int64_t count;
@@ -37,13 +40,15 @@ typedef struct cs_body_group {
 
 typedef struct cs_block_group {
     int64_t count;
-    int rows;   /* m */
-    int dof[2]; /* d_0 and d_1 of the two bodies; 0 where A is given */
+    int rows;     /* m */
+    int partners; /* p; 0 where A is given */
+    int dof[CS_MAX_PARTNERS];        /* d of each partner */
+    int column[CS_MAX_PARTNERS + 1]; /* the columns of J_k before those of each partner, and all of them */
     int64_t first_block, first_row;
-    double *jacobian;  /* (count, m d_0 + m d_1); NULL with frames, or where A is given */
+    double *jacobian;  /* (count, m d_0 + ... + m d_(p-1)); NULL with frames, or where A is given */
     double *frame;     /* (count, CS_FRAME_NUMBERS): contacts in space, in place of J; or NULL */
-    int64_t *bodies;   /* (count, 2): body numbers; -1 is the fixed world */
-    int64_t *velocity; /* (count, 2): index of each body's first velocity; -1 if immovable */
+    int64_t *bodies;   /* (count, p): body numbers; -1 is the fixed world */
+    int64_t *velocity; /* (count, p): index of each body's first velocity; -1 if immovable */
     double *b;         /* (count, m) */
     const cs_set *set;
     int parameters;          /* number of parameters of each block */
@@ -143,28 +148,27 @@ static inline int64_t cs_inverse_mass_size(const cs_body_group *group)
 /* Number of doubles in the Jacobian of one block of a group. */
 static inline int64_t cs_jacobian_size(const cs_block_group *group)
 {
-    return (int64_t)group->rows * (group->dof[0] + group->dof[1]);
+    return (int64_t)group->rows * group->column[group->partners];
 }
 
-/* ---- the partners of a block: the two bodies that it acts on (groups with Jacobians only) ------ */
+/* ---- the partners of a block: the bodies that it acts on (groups with Jacobians only) ---------- */
 
 /* The number of partners of each block, the fixed world included. */
 static inline int cs_block_partners(const cs_block_group *group)
 {
-    (void)group;
-    return CS_PARTNERS;
+    return group->partners;
 }
 
 /* The body number of a partner; -1 for the fixed world. */
 static inline int64_t cs_partner_body(const cs_block_group *group, int64_t index, int partner)
 {
-    return group->bodies[CS_PARTNERS * index + partner];
+    return group->bodies[group->partners * index + partner];
 }
 
 /* Index of a partner's first velocity in the velocity vector; -1 if the partner is immovable. */
 static inline int64_t cs_partner_velocity(const cs_block_group *group, int64_t index, int partner)
 {
-    return group->velocity[CS_PARTNERS * index + partner];
+    return group->velocity[group->partners * index + partner];
 }
 
 /* Whether a partner can move. The fixed world and bodies with M^-1 = 0 cannot. */
@@ -176,7 +180,7 @@ static inline int cs_partner_moves(const cs_block_group *group, int64_t index, i
 /* Offset of a partner's part (m, d) in J_k, which is also its offset in G_k = J_k L. */
 static inline int64_t cs_partner_offset(const cs_block_group *group, int partner)
 {
-    return partner ? (int64_t)group->rows * group->dof[0] : 0;
+    return (int64_t)group->rows * group->column[partner];
 }
 
 /* A partner's part of J_k, (m, d): where it is stored, or in `room` (CS_FRAME_ENTRIES) if the group has frames. */
@@ -203,9 +207,30 @@ static inline const double *cs_stored_jacobian(const cs_block_group *group, int6
     return first + index * cs_jacobian_numbers(group);
 }
 
-/* scaled <- G_k = J_k L of block `index` of `group`, (m, d_0) followed by (m, d_1), so that A = G G^T.
- * The part of an immovable body is zero. If both partners are the same body, the first part is
- * (J_0 + J_1) L and the second is zero. */
+/* Describes to a caller of cs_problem_add_blocks the bodies that a group acts on. */
+static inline void cs_describe_partners(const cs_block_group *group, cs_blocks *blocks)
+{
+    blocks->partners = group->partners;
+    for (int s = 0; s < CS_MAX_PARTNERS; s++) blocks->dof[s] = group->dof[s];
+}
+
+/* Whether the blocks of two groups have as many partners, with the same numbers of degrees of freedom. */
+static inline int cs_same_partners(const cs_block_group *a, const cs_block_group *b)
+{
+    int same = a->partners == b->partners;
+    for (int s = 0; s < CS_MAX_PARTNERS; s++) same &= a->dof[s] == b->dof[s];
+    return same;
+}
+
+/* Whether a group has pairs of bodies with the same number of degrees of freedom. */
+static inline int cs_has_pairs_of(const cs_block_group *group, int dof)
+{
+    return group->partners == CS_PAIR && group->dof[0] == dof && group->dof[1] == dof;
+}
+
+/* scaled <- G_k = J_k L of block `index` of `group`, (m, d_0) followed by (m, d_1) and so on, so that A = G G^T.
+ * The part of an immovable body is zero. If several partners are the same body, the first one's part is
+ * (J_0 + J_1 + ...) L and the others' are zero. */
 void cs_scaled_jacobian(const cs_problem *problem, const cs_block_group *group, int64_t index,
                         double *scaled);
 

@@ -37,7 +37,7 @@ CS_INLINE void add_product(int rows, int dof, const double *jacobian, const doub
  * unroll its loops. */
 static int is_spatial(const cs_block_group *group)
 {
-    return group->rows == 3 && group->dof[0] == 6 && group->dof[1] == 6;
+    return group->rows == 3 && cs_has_pairs_of(group, 6);
 }
 
 /* velocity += J_k^T lambda_k for one partner. Rows without an impulse behind the last one with one are left out: many
@@ -79,25 +79,32 @@ static void apply_inverse_mass(const cs_body_group *group, int64_t index, double
 /* ---- contact by contact ------------------------------------------------------------------------- */
 
 /* velocity += J^T lambda of one group */
-static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
+CS_INLINE void add_impulses_of(const cs_block_group *group, int spatial, int partners,
+                               const double *lambda, double *velocity)
 {
-    int spatial = is_spatial(group);
     for (int64_t k = 0; k < group->count; k++)
-        for (int side = 0; side < 2; side++) {
-            int64_t at = cs_partner_velocity(group, k, side);
+        for (int side = 0; side < partners; side++) {
+            int64_t at = group->velocity[partners * k + side];
             const double *impulse = lambda + cs_group_row(group, k);
             if (at >= 0) add_impulse(group, spatial, k, side, impulse, velocity + at);
         }
 }
 
-/* xi += J velocity of the contacts from .. to - 1 of a group */
-static void add_velocities(const cs_block_group *group, int64_t from, int64_t to,
-                           const double *velocity, double *xi)
+static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
 {
-    int rows = group->rows, spatial = is_spatial(group);
+    int spatial = is_spatial(group), partners = group->partners;
+    if (partners == CS_PAIR) add_impulses_of(group, spatial, CS_PAIR, lambda, velocity);
+    else add_impulses_of(group, 0, partners, lambda, velocity);
+}
+
+/* xi += J velocity of the contacts from .. to - 1 of a group */
+CS_INLINE void add_velocities_of(const cs_block_group *group, int spatial, int partners,
+                                 int64_t from, int64_t to, const double *velocity, double *xi)
+{
+    int rows = group->rows;
     for (int64_t k = from; k < to; k++)
-        for (int side = 0; side < 2; side++) {
-            int64_t at = cs_partner_velocity(group, k, side);
+        for (int side = 0; side < partners; side++) {
+            int64_t at = group->velocity[partners * k + side];
             double *sum = xi + cs_group_row(group, k);
             if (at < 0) continue;
             if (group->frame) {
@@ -109,6 +116,14 @@ static void add_velocities(const cs_block_group *group, int64_t from, int64_t to
             if (spatial) add_product(3, 6, jacobian, velocity + at, sum);
             else add_product(rows, group->dof[side], jacobian, velocity + at, sum);
         }
+}
+
+static void add_velocities(const cs_block_group *group, int64_t from, int64_t to,
+                           const double *velocity, double *xi)
+{
+    int spatial = is_spatial(group), partners = group->partners;
+    if (partners == CS_PAIR) add_velocities_of(group, spatial, CS_PAIR, from, to, velocity, xi);
+    else add_velocities_of(group, 0, partners, from, to, velocity, xi);
 }
 
 /* xi += A lambda in the rows of the contacts from .. to - 1 of a group, for a given A */
@@ -209,8 +224,8 @@ static void move_body(const product *p, const cs_body_group *owner, int64_t body
     double *velocity = p->velocity + owner->first_velocity + index * owner->dof;
     memset(velocity, 0, sizeof(double) * (size_t)owner->dof);
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t block = cs_entry_block(adjacency->entry[e]);
-        int side = cs_entry_partner(adjacency->entry[e]);
+        int64_t block = cs_entry_block(adjacency, adjacency->entry[e]);
+        int side = cs_entry_partner(adjacency, adjacency->entry[e]);
         while (block >= group->first_block + group->count) group++;
         int64_t k = block - group->first_block;
         const double *impulse = p->lambda + cs_group_row(group, k);

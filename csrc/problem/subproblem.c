@@ -53,16 +53,18 @@ static double *gather(extraction *c, const cs_block_group *group, const double *
 static cs_status find_bodies(extraction *c, cs_error *error)
 {
     int64_t found = 0;
-    c->body = cs_arena_take(&c->scratch, 2 * c->count, sizeof(int64_t));
+    c->body = cs_arena_take(&c->scratch, CS_MAX_PARTNERS * c->count, sizeof(int64_t));
     if (!c->body) return cs_no_memory(error, "a part of the problem");
 
     /* Collect the movable partners of all blocks. */
     for (int g = 0; g < c->problem->block_groups; g++) {
         const cs_block_group *group = &c->problem->block_group[g];
         int64_t first, count = blocks_of_group(c, group, &first);
-        for (int64_t i = 0; i < 2 * count; i++) {
-            int64_t end = 2 * (c->block[first + i / 2] - group->first_block) + i % 2;
-            if (group->velocity[end] >= 0) c->body[found++] = group->bodies[end];
+        for (int64_t i = 0; i < count; i++) {
+            int64_t index = c->block[first + i] - group->first_block;
+            for (int s = 0; s < group->partners; s++)
+                if (cs_partner_moves(group, index, s))
+                    c->body[found++] = cs_partner_body(group, index, s);
         }
     }
 
@@ -98,15 +100,17 @@ static cs_status add_bodies(extraction *c, cs_error *error)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* bodies (count, 2) <- the body numbers of the blocks of a group, as the part numbers its bodies. */
+/* bodies (count, p) <- the body numbers of the blocks of a group, as the part numbers its bodies. */
 static int64_t *number_bodies(extraction *c, const cs_block_group *group)
 {
     int64_t first, count = blocks_of_group(c, group, &first);
-    int64_t *bodies = cs_arena_take(&c->scratch, 2 * count, sizeof(int64_t));
-    for (int64_t i = 0; i < 2 * count && bodies; i++) {
-        int64_t end = 2 * (c->block[first + i / 2] - group->first_block) + i % 2;
-        bodies[i] = -1;
-        if (group->velocity[end] >= 0) bodies[i] = find(c->body, c->bodies, group->bodies[end]);
+    int partners = group->partners;
+    int64_t *bodies = cs_arena_take(&c->scratch, partners * count, sizeof(int64_t));
+    for (int64_t i = 0; i < partners * count && bodies; i++) {
+        int64_t index = c->block[first + i / partners] - group->first_block;
+        int64_t body = cs_partner_body(group, index, (int)(i % partners));
+        int moves = cs_partner_moves(group, index, (int)(i % partners));
+        bodies[i] = moves ? find(c->body, c->bodies, body) : -1;
     }
     return bodies;
 }
@@ -119,12 +123,12 @@ static cs_status add_blocks(extraction *c, const cs_block_group *group, cs_error
     cs_blocks blocks = {
         .count = blocks_of_group(c, group, &first),
         .rows = group->rows,
-        .dof = {group->dof[0], group->dof[1]},
         .b = gather(c, group, group->b, group->rows),
         .set = group->set->name,
         .parameters = gather(c, group, group->parameter, group->parameters),
         .parameters_each = group->parameters,
     };
+    cs_describe_partners(group, &blocks);
     if (group->jacobian)
         blocks.jacobian = gather(c, group, group->jacobian, cs_jacobian_size(group));
     if (group->frame) blocks.frame = gather(c, group, group->frame, CS_FRAME_NUMBERS);

@@ -84,12 +84,12 @@ static cs_status fill_draft(cs_problem *problem, draft *d, const cs_values *valu
         cs_block_group *group = &d->blocks[g];
         cs_blocks blocks = {
             .rows = group->rows,
-            .dof = {group->dof[0], group->dof[1]},
             .jacobian = given(values->jacobian, g),
             .frame = given(values->frame, g),
             .b = given(values->b, g),
             .parameters = given(values->parameters, g),
         };
+        cs_describe_partners(group, &blocks);
         if ((blocks.jacobian && !group->jacobian) || (blocks.frame && !group->frame))
             return cs_fail(error, CS_INVALID, "%s is given, but the problem was made from %s",
                            blocks.frame ? "frame" : "J", source_of(group));
@@ -148,10 +148,9 @@ static int same_structure(const cs_problem *a, const cs_problem *b)
                a->body_group[g].dof == b->body_group[g].dof;
     for (int g = 0; g < a->block_groups && same; g++) {
         const cs_block_group *x = &a->block_group[g], *y = &b->block_group[g];
-        same = x->count == y->count && x->rows == y->rows && x->dof[0] == y->dof[0] &&
-               x->dof[1] == y->dof[1] && x->set == y->set && x->parameters == y->parameters &&
-               !x->frame == !y->frame;
-        for (int64_t i = 0; i < 2 * x->count && same && x->bodies; i++)
+        same = x->count == y->count && x->rows == y->rows && cs_same_partners(x, y) &&
+               x->set == y->set && x->parameters == y->parameters && !x->frame == !y->frame;
+        for (int64_t i = 0; i < x->partners * x->count && same; i++)
             same = x->bodies[i] == y->bodies[i];
     }
     return same;

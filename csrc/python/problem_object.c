@@ -3,6 +3,7 @@
 #include "python/deferred.h"
 #include "python/fields.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* The number of entries; 0 for NULL. */
@@ -64,10 +65,34 @@ static const field block_fields[] = {
     FIELD(cs_blocks, count, INT64),
     FIELD(cs_blocks, rows, INT),
     FIELD(cs_blocks, set, TEXT),
-    {"dof_first", FIELD_INT, offsetof(cs_blocks, dof)},
-    {"dof_second", FIELD_INT, offsetof(cs_blocks, dof) + sizeof(int)},
 };
 enum { BLOCK_FIELDS = sizeof block_fields / sizeof *block_fields };
+
+/* given->partners, given->dof <- a tuple with the degrees of freedom of each partner. Returns -1 with an error set. */
+static int read_partners(PyObject *dofs, cs_blocks *given)
+{
+    enum { MOST = sizeof given->dof / sizeof *given->dof };
+    if (!PyTuple_Check(dofs) || PyTuple_GET_SIZE(dofs) < 1 || PyTuple_GET_SIZE(dofs) > MOST) {
+        PyErr_Format(PyExc_ValueError, "dofs is %R: a tuple with from 1 to %d numbers is needed",
+                     dofs, (int)MOST);
+        return -1;
+    }
+    given->partners = (int)PyTuple_GET_SIZE(dofs);
+    for (int s = 0; s < given->partners; s++) {
+        long dof = PyLong_AsLong(PyTuple_GET_ITEM(dofs, s));
+        if (dof == -1 && PyErr_Occurred()) return -1;
+        given->dof[s] = dof < 0 || dof > INT_MAX ? INT_MAX : (int)dof;
+    }
+    return 0;
+}
+
+/* The columns of J of all partners. */
+static int64_t columns_of(const cs_blocks *given)
+{
+    int64_t columns = 0;
+    for (int s = 0; s < given->partners; s++) columns += given->dof[s];
+    return columns;
+}
 
 /* Adds a group of blocks from a dict by the names of cs_blocks. The compliance is added to A; without
  * `jacobian` it is part of the given A. `jacobian`, `bodies` and `compliance` may be None. Returns -1 with
@@ -80,7 +105,7 @@ static int add_blocks(cs_problem *problem, PyObject *group)
     PyArrayObject *compliance = NULL;
     PyObject *jacobian_value = item(group, "jacobian"), *bodies_value = item(group, "bodies");
     PyObject *b_value = item(group, "b"), *parameters_value = item(group, "parameters");
-    PyObject *compliance_value = item(group, "compliance");
+    PyObject *compliance_value = item(group, "compliance"), *dofs = item(group, "dofs");
 
     /* Read the numbers and the set. */
     if (PyErr_Occurred()) return -1;
@@ -90,7 +115,7 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         return -1;
     }
     const char *set = given.set;
-    int rows = given.rows, *dof = given.dof;
+    int rows = given.rows;
     int64_t count = given.count;
     int per_block = cs_set_parameters(set, rows);
 
@@ -101,9 +126,9 @@ static int add_blocks(cs_problem *problem, PyObject *group)
     if (jacobian_value != Py_None) {
         jacobian = double_array(jacobian_value, "J");
         bodies = int64_array(bodies_value, "bodies");
-        if (!jacobian || !bodies) goto out;
-        if (wrong_length("J", length(jacobian), count * rows * (dof[0] + dof[1]))) goto out;
-        if (wrong_length("bodies", length(bodies), 2 * count)) goto out;
+        if (!jacobian || !bodies || read_partners(dofs, &given) < 0) goto out;
+        if (wrong_length("J", length(jacobian), count * rows * columns_of(&given))) goto out;
+        if (wrong_length("bodies", length(bodies), count * given.partners)) goto out;
     }
     if (compliance_value != Py_None) {
         compliance = double_array(compliance_value, "compliance");
@@ -121,7 +146,7 @@ static int add_blocks(cs_problem *problem, PyObject *group)
     cs_blocks blocks = {
         .count = count,
         .rows = rows,
-        .dof = {dof[0], dof[1]},
+        .partners = given.partners,
         .jacobian = jacobian ? PyArray_DATA(jacobian) : NULL,
         .bodies = bodies ? PyArray_DATA(bodies) : NULL,
         .b = PyArray_DATA(b),
@@ -131,6 +156,7 @@ static int add_blocks(cs_problem *problem, PyObject *group)
         .included = compliance && !jacobian ? PyArray_DATA(compliance) : NULL,
         .parameters_each = variable ? per_block : 0,
     };
+    memcpy(blocks.dof, given.dof, sizeof blocks.dof);
     cs_error error = {0};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
@@ -416,7 +442,8 @@ static PyObject *read_bodies(const cs_problem *problem, long g)
 {
     const cs_block_group *group = &problem->block_group[g];
     if (!group->bodies) return Py_NewRef(Py_None);
-    return copied_array(group->bodies, NPY_INT64, group->count, 2, sizeof(int64_t));
+    return copied_array(group->bodies, NPY_INT64, group->count, group->partners,
+                        sizeof(int64_t));
 }
 
 static PyObject *read_inverse_mass(const cs_problem *problem, long g)
@@ -548,7 +575,7 @@ static PyMethodDef problem_methods[] = {
     {"jacobian", (PyCFunction)(void (*)(void))problem_jacobian, METH_O,
      "jacobian(group)\n--\n\nA flat copy of a group's Jacobian, or None."},
     {"bodies", (PyCFunction)(void (*)(void))problem_bodies, METH_O,
-     "bodies(group)\n--\n\nA copy of a group's body pairs, or None."},
+     "bodies(group)\n--\n\nA copy of the bodies of a group's blocks, or None."},
     {"inverse_mass", (PyCFunction)(void (*)(void))problem_inverse_mass, METH_O,
      "inverse_mass(group)\n--\n\nA flat copy of a body group's inverse mass, or None."},
     {"b", (PyCFunction)(void (*)(void))problem_b, METH_O,

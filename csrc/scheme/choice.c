@@ -44,14 +44,14 @@ static double factorized_cost(const cs_packed *packed, int64_t *moved)
         /* Each number of G is multiplied twice: by u, and by the change of lambda. */
         const cs_packed_group *group = &packed->group[g];
         double slots = (double)group->slots, batches = slots / group->lanes;
-        int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
+        int width = cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
         if (group->lanes == 1) cost += slots * (CS_COST_VISIT + 2 * CS_COST_MULTIPLY * width);
         else cost += batches * (CS_COST_BATCH + CS_COST_VECTOR * 2 * width);
 
         /* Add the sums of Jacobi, and the bytes of factors and places. */
         if (simultaneous)
-            cost += slots * 2 * (group->lanes == 1 ? CS_COST_SIDE : CS_COST_SIDE_IN_VECTORS);
-        bytes += slots * (width * size + 2 * sizeof(int64_t));
+            cost += slots * group->partners * (group->lanes == 1 ? CS_COST_SIDE : CS_COST_SIDE_IN_VECTORS);
+        bytes += slots * (width * size + (double)group->partners * sizeof(int64_t));
     }
 
     /* Jacobi reads the factors twice. */

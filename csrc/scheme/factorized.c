@@ -157,7 +157,7 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
     cs_packed_group *group = &packed->group[g];
     for (;;) {
         int64_t size =
-            cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
+            cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
         group->factors.scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
         if (!group->factors.scaled) return cs_no_memory(error, "the factors of A");
         if (cs_fill_factors(packed, g)) return CS_OK;
@@ -174,21 +174,24 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
     cs_packed_group *group = &packed->group[g];
     size_t bytes = cs_real_size(packed->dtype);
     cs_dtype real = cs_real(packed->dtype);
+    int64_t partners = group->partners;
     cs_status status = pack_factors(packed, g, arena, error);
     if (status) return status;
 
     /* Allocate the places of the partners' velocities. */
     if (group->lanes > 1)
-        group->factors.place = cs_arena_take_unset(arena, 2 * group->slots, sizeof(int32_t));
-    else group->factors.velocity = cs_arena_take_unset(arena, 2 * group->count, sizeof(int64_t));
+        group->factors.place = cs_arena_take_unset(arena, partners * group->slots, sizeof(int32_t));
+    else
+        group->factors.velocity =
+            cs_arena_take_unset(arena, partners * group->count, sizeof(int64_t));
     if (cs_velocities_of(packed) == CS_ACCUMULATE)
-        group->factors.sum = cs_arena_take(arena, 2 * group->count, sizeof(int64_t));
+        group->factors.sum = cs_arena_take(arena, partners * group->count, sizeof(int64_t));
 
     /* Allocate the compliance, and the contributions of batches that share bodies. */
     if (blocks->compliance)
         group->factors.compliance = cs_take_visits(real, group, group->rows, arena);
     if (group->lanes > 1 && packed->schedule->stage[0].kind == CS_SIMULTANEOUS) {
-        int64_t sides = 2 * group->slots;
+        int64_t sides = partners * group->slots;
         group->factors.contribution =
             cs_arena_take(arena, sides * cs_velocity_stride(group->dof[0]), bytes);
     }
@@ -216,7 +219,8 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
     const cs_problem *problem = packed->problem;
     int64_t sides = 0;
     for (int g = 0; g < problem->block_groups; g++)
-        if (is_gathered(&packed->group[g])) sides += 2 * packed->group[g].count;
+        if (is_gathered(&packed->group[g]))
+            sides += packed->group[g].partners * packed->group[g].count;
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_gather));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
@@ -281,17 +285,18 @@ static int64_t place_copy(placement *p, int64_t place, int dof)
 static void put_place(cs_packed_group *group, int64_t visit, int side, int64_t at, int64_t spare)
 {
     if (group->lanes == 1) {
-        group->factors.velocity[2 * visit + side] = at;
+        group->factors.velocity[group->partners * visit + side] = at;
         return;
     }
     int lane = (int)cs_lane_of(group, group->slot[visit]);
-    int32_t *place = group->factors.place + 2 * (group->slot[visit] - lane) + side * group->lanes;
+    int32_t *place = group->factors.place + group->partners * (group->slot[visit] - lane) +
+                     side * group->lanes;
     for (int l = 0; l < group->lanes && lane == 0; l++)
         place[l] = (int32_t)(spare + l % (CS_MAX_DOF / 8) * 8);
     if (at != spare) place[lane] = (int32_t)at;
 }
 
-/* Writes where a visit finds the velocities of its two sides. `part`: of the stage. */
+/* Writes where a visit finds the velocities of its partners. `part`: of the stage. */
 CS_INLINE void place_visit(placement *p, int g, int64_t visit, int64_t part)
 {
     const cs_problem *problem = p->packed->problem;
@@ -311,7 +316,7 @@ CS_INLINE void place_visit(placement *p, int g, int64_t visit, int64_t part)
         if (at != spare && (concurrent || sums)) own = place_copy(p, at, blocks->dof[side]);
         if (!p->fill) continue;
         put_place(group, visit, side, concurrent ? own : at, spare);
-        if (sums) group->factors.sum[2 * visit + side] = own;
+        if (sums) group->factors.sum[group->partners * visit + side] = own;
     }
 }
 
@@ -336,23 +341,24 @@ static void place_range(const cs_packed *packed, const cs_range *range, int64_t 
     const int64_t *visit = packed->schedule->visit[range->group];
     const int64_t *body_place = packed->body_place;
     int64_t lanes = group->lanes, spare = packed->first_spare + part * CS_MAX_DOF;
+    int partners = group->partners;
     for (int64_t v = range->first; v < range->first + range->count; v++) {
-        /* The first visit of a batch sets all lanes to spare velocities. */
-        int64_t first = cs_partner_body(blocks, visit[v], 0);
-        int64_t second = cs_partner_body(blocks, visit[v], 1);
-        first = first < 0 ? -1 : body_place[first];
-        second = second < 0 ? -1 : body_place[second];
-        if (lanes == 1) {
-            group->factors.velocity[2 * v] = first < 0 ? spare : first;
-            group->factors.velocity[2 * v + 1] = second < 0 ? spare : second;
-            continue;
+        const int64_t *body = blocks->bodies + partners * visit[v];
+        for (int s = 0; s < partners && lanes == 1; s++) {
+            int64_t at = body[s] < 0 ? -1 : body_place[body[s]];
+            group->factors.velocity[partners * v + s] = at < 0 ? spare : at;
         }
+        if (lanes == 1) continue;
+
+        /* The first visit of a batch sets all lanes to spare velocities. */
         int64_t lane = cs_lane_of(group, group->slot[v]);
-        int32_t *place = group->factors.place + 2 * (group->slot[v] - lane);
-        for (int64_t l = 0; l < 2 * lanes && lane == 0; l++)
+        int32_t *place = group->factors.place + partners * (group->slot[v] - lane);
+        for (int64_t l = 0; l < partners * lanes && lane == 0; l++)
             place[l] = (int32_t)(spare + l % lanes % (CS_MAX_DOF / 8) * 8);
-        if (first >= 0) place[lane] = (int32_t)first;
-        if (second >= 0) place[lanes + lane] = (int32_t)second;
+        for (int s = 0; s < partners; s++) {
+            int64_t at = body[s] < 0 ? -1 : body_place[body[s]];
+            if (at >= 0) place[s * lanes + lane] = (int32_t)at;
+        }
     }
 }
 

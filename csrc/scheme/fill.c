@@ -93,8 +93,8 @@ static int fill_visit(const fill_task *task, int64_t visit)
     const cs_packed_group *group = &packed->group[task->g];
     const cs_block_group *blocks = &packed->problem->block_group[task->g];
     int64_t index = packed->schedule->visit[task->g][visit];
-    double numbers[2 * CS_MAX_ROWS * CS_MAX_DOF];
-    int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
+    double numbers[CS_MAX_JACOBIAN];
+    int width = cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
     if (group->factors.form == CS_GENERAL)
         cs_scaled_jacobian(packed->problem, blocks, index, numbers);
     else if (!cs_compress(packed, task->g, index, numbers)) return 0;
@@ -124,7 +124,7 @@ static int fill_lanes(const fill_task *task, int64_t slot, int64_t visit, int co
     }
 
     /* Compute G, or compress it. */
-    int width = cs_form_width(group->factors.form, group->rows, group->dof[0] + group->dof[1]);
+    int width = cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
     _Alignas(64) double numbers[CS_BLOCK_LANES_NUMBERS * CS_BLOCK_LANES];
     if (group->factors.form == CS_GENERAL) cs_block_lanes_widest()->scaled(&lanes, numbers);
     else if (!cs_compress_lanes(packed, task->g, &lanes, numbers)) return 0;

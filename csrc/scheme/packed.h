@@ -54,14 +54,14 @@ CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 typedef struct cs_packed_factors {
     cs_form form;   /* CS_GENERAL for groups that are not in batches */
     int handedness; /* of compressed frames: 1 if the last axis is n x t, -1 if it is -n x t */
-    void *scaled;   /* (count, m d_0 + m d_1) (stored): G, or the numbers of a compressed contact */
+    void *scaled;   /* (count, m d_0 + ... + m d_(p-1)) (stored): G, or the numbers of a compressed contact */
     void *compliance;  /* (count, m): diagonal of Sigma; or NULL */
-    int64_t *velocity; /* (count, 2): indices into cs_packed.velocity */
-    int32_t *place;    /* (slots / lanes, 2, lanes): the same indices for groups in batches */
+    int64_t *velocity; /* (count, p): indices into cs_packed.velocity */
+    int32_t *place;    /* (slots / lanes, p, lanes): the same indices for groups in batches */
     void
-        *contribution; /* (slots, 2, stride of d): G^T lambda of each side, for batches whose visits
+        *contribution; /* (slots, p, stride of d): G^T lambda of each side, for batches whose visits
                          * share bodies; or NULL */
-    int64_t *sum;      /* (count, 2): where the part accumulates its changes of u; or NULL */
+    int64_t *sum;      /* (count, p): where the part accumulates its changes of u; or NULL */
 } cs_packed_factors;
 
 /* What schemes over rows read of a group: its rows of blocks, of A or of T. */
@@ -88,7 +88,9 @@ typedef struct cs_packed_group {
     int keeps;             /* its visits copy lambda_k to cs_packed.kept before they change it */
     unsigned char *used;   /* (slots / lanes): lanes of each batch that have a visit */
     int64_t first_impulse; /* index into cs_packed.lambda */
-    int rows, dof[2];
+    int rows, partners;              /* m and p */
+    int dof[CS_MAX_PARTNERS];        /* d of each partner */
+    int column[CS_MAX_PARTNERS + 1]; /* the columns of G before those of each partner, and all of them */
     cs_set_kind set;
     int parameters;
     int64_t *row; /* (count): first row of the visited block in lambda; NULL in batches */
@@ -215,6 +217,14 @@ typedef enum cs_row_products {
 typedef struct cs_walk {
     int64_t first, step, count;
 } cs_walk;
+
+/* The degrees of freedom of all partners; 0 if they differ. */
+CS_DEVICE static inline int cs_common_dof(const cs_packed_group *group)
+{
+    for (int s = 1; s < group->partners; s++)
+        if (group->dof[s] != group->dof[0]) return 0;
+    return group->dof[0];
+}
 
 /* The distance from one body's velocity to the next: a multiple of 16 bytes in both precisions. */
 CS_DEVICE static inline int cs_velocity_stride(int dof) { return (dof + 3) / 4 * 4; }

@@ -118,10 +118,14 @@ static void describe_group(cs_packed *packed, int g)
         .lanes = 1,
         .slots = group->count,
         .rows = group->rows,
-        .dof = {group->dof[0], group->dof[1]},
+        .partners = group->partners,
         .set = (cs_set_kind)group->set->kind,
         .parameters = group->parameters,
     };
+
+    /* Copy the numbers of degrees of freedom. */
+    memcpy(p->dof, group->dof, sizeof p->dof);
+    memcpy(p->column, group->column, sizeof p->column);
 
     /* Copy the coupled set of each row, and count the sets. */
     for (int i = 0; i < p->rows; i++) {

@@ -55,8 +55,11 @@ static int velocities_fit(const cs_packed *packed)
         length += (double)bodies->count * cs_velocity_stride(bodies->dof);
     }
 
-    /* Copies of parts in concurrent stages: at most two bodies per contact. */
-    length += 2.0 * (double)problem->blocks * CS_MAX_DOF;
+    /* Copies of parts in concurrent stages: at most one for each partner of a block. */
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *blocks = &problem->block_group[g];
+        length += (double)blocks->partners * (double)blocks->count * CS_MAX_DOF;
+    }
     return length < (double)INT32_MAX;
 }
 

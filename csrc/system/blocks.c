@@ -16,14 +16,14 @@ static int64_t place_of(const cs_pattern *pattern, int64_t node)
 static void place(cs_system_blocks *blocks, const cs_pattern *pattern, int g, int64_t index)
 {
     const cs_block_group *group = &blocks->problem->block_group[g];
-    int64_t block = group->first_block + index, *own = blocks->place + 2 * block;
+    int64_t block = group->first_block + index, *own = blocks->place + (block << blocks->shift);
     if (pattern->matrix) {
         own[0] = place_of(pattern, block);
         own[1] = -1;
         return;
     }
     for (int side = 0; side < cs_block_partners(group); side++)
-        own[side] = place_of(pattern, pattern->body[2 * block + side]);
+        own[side] = place_of(pattern, pattern->body[(block << blocks->shift) + side]);
     cs_scaled_jacobian(blocks->problem, group, index,
                        blocks->scaled + blocks->first[g] + index * cs_jacobian_size(group));
 }
@@ -33,7 +33,8 @@ int cs_system_blocks_take(cs_system_blocks *blocks, const cs_pattern *pattern,
 {
     const cs_problem *problem = pattern->problem;
     int64_t scaled = 0;
-    *blocks = (cs_system_blocks){.problem = problem, .unknowns = pattern->unknowns};
+    *blocks = (cs_system_blocks){
+        .problem = problem, .unknowns = pattern->unknowns, .shift = pattern->shift};
 
     /* Where the arrays of each group begin. */
     for (int g = 0; g < problem->block_groups; g++) {
@@ -44,7 +45,7 @@ int cs_system_blocks_take(cs_system_blocks *blocks, const cs_pattern *pattern,
         scaled += group->count * cs_jacobian_size(group);
         blocks->compliant |= group->compliance != NULL;
     }
-    blocks->place = cs_arena_take_unset(arena, 2 * problem->blocks, sizeof(int64_t));
+    blocks->place = cs_arena_take_unset(arena, problem->blocks << blocks->shift, sizeof(int64_t));
     if (!pattern->matrix) blocks->scaled = cs_arena_take_unset(arena, scaled, sizeof(double));
     if (cs_arena_failed(arena)) return -1;
 

@@ -1,7 +1,7 @@
 /* The blocks of a system: their places among its unknowns, their scaled Jacobians G_k, their squares
  * (m, m); and products with all of them.
  *
- *     body space         G_k begins at scaled[first[g] + k * size]; one place for each of its two bodies
+ *     body space         G_k begins at scaled[first[g] + k * size]; one place for each of its bodies
  *     constraint space   no G; one place for the block itself */
 #ifndef CS_SYSTEM_BLOCKS_H
 #define CS_SYSTEM_BLOCKS_H
@@ -12,7 +12,8 @@
 typedef struct cs_system_blocks {
     const cs_problem *problem;
     int64_t unknowns;
-    int64_t *place; /* (blocks, 2): first unknown of each body, or of the block; -1: none */
+    int shift;      /* places of a block: 1 << shift */
+    int64_t *place; /* (blocks, 1 << shift): first unknown of each body, or of the block; -1: none */
     double *scaled; /* G_k of all blocks; NULL in constraint space */
     int64_t first[CS_MAX_GROUPS];  /* where a group's blocks begin there, */
     int64_t square[CS_MAX_GROUPS]; /* and in arrays of (m, m) */
@@ -30,8 +31,8 @@ typedef struct cs_system_block {
     int rows;
     int64_t block, row, square;
     const double *compliance; /* (m), or NULL */
-    const double *scaled;     /* G_k of the first body, then of the second; or NULL */
-    const int64_t *place;     /* (2) */
+    const double *scaled;     /* G_k of one body after another; or NULL */
+    const int64_t *place;     /* one for each body, or for the block */
 } cs_system_block;
 
 CS_INLINE cs_system_block cs_system_block_of(const cs_system_blocks *blocks, int g, int64_t index)
@@ -49,7 +50,7 @@ CS_INLINE cs_system_block cs_system_block_of(const cs_system_blocks *blocks, int
         .scaled = blocks->scaled
                       ? blocks->scaled + blocks->first[g] + index * cs_jacobian_size(group)
                       : NULL,
-        .place = blocks->place + 2 * block,
+        .place = blocks->place + (block << blocks->shift),
     };
 }
 

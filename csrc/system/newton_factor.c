@@ -11,13 +11,13 @@
 
 /* ---- H in body space -------------------------------------------------------------------------- */
 
-/* H_ab <- H_ab + G_a^T T' G_b of body a and both bodies b, as far as the diagonal. */
+/* H_ab <- H_ab + G_a^T T' G_b of body a and all bodies b, as far as the diagonal. */
 static void add_rows(cs_panels *panels, const cs_system_block *v, int a,
                      const double *const *scaled, double *const *product)
 {
     const cs_block_group *group = v->group;
     for (int c = 0; c < group->dof[a]; c++)
-        for (int b = 0; b < 2; b++) {
+        for (int b = 0; b < group->partners; b++) {
             if (v->place[b] < 0 || v->place[b] > v->place[a]) continue;
             int dof = group->dof[b], most = v->place[b] < v->place[a] ? dof : c + 1;
             double *entry = cs_panels_entry(panels, v->place[a] + c, v->place[b]);
@@ -48,14 +48,14 @@ CS_INLINE void add_tile(int rows, int dof, int other, const double *scaled, cons
     }
 }
 
-/* H <- H + G_k^T S G_k: all four pairs of bodies. */
+/* H <- H + G_k^T S G_k: all pairs of bodies. */
 static void add_tiles(cs_profile *profile, const cs_system_block *v, const double *const *scaled,
                       double *const *product)
 {
     const int *dof = v->group->dof;
     const int64_t *place = v->place;
-    for (int a = 0; a < 2; a++)
-        for (int b = 0; b < 2; b++) {
+    for (int a = 0; a < v->group->partners; a++)
+        for (int b = 0; b < v->group->partners; b++) {
             if (place[a] < 0 || place[b] < 0) continue;
             if (v->rows == 3 && dof[a] == 6 && dof[b] == 6)
                 add_tile(3, 6, 6, scaled[a], product[b], profile, place[a], place[b]);
@@ -82,22 +82,25 @@ static void add_contact(cs_newton_system *system, const cs_system_block *v)
 {
     const double *symmetric = system->symmetric + v->square;
     const cs_block_group *group = v->group;
-    const double *scaled[2] = {v->scaled, v->scaled + cs_partner_offset(group, 1)};
-    double both[CS_MAX_ROWS * 2 * CS_MAX_DOF];
-    double *product[2] = {both, both + cs_partner_offset(group, 1)};
+    const double *scaled[CS_MAX_PARTNERS];
+    double all[CS_MAX_JACOBIAN], *product[CS_MAX_PARTNERS];
+    for (int a = 0; a < group->partners; a++) {
+        scaled[a] = v->scaled + cs_partner_offset(group, a);
+        product[a] = all + cs_partner_offset(group, a);
+    }
 
     /* An open contact adds nothing. */
     int nothing = 1;
     for (int i = 0; i < v->rows * v->rows; i++) nothing &= symmetric[i] == 0;
     if (nothing) return;
 
-    for (int a = 0; a < 2; a++) {
+    for (int a = 0; a < group->partners; a++) {
         int dof = group->dof[a];
         if (v->rows == 3 && dof == 6) multiply_side(3, 6, symmetric, scaled[a], product[a]);
         else multiply_side(v->rows, dof, symmetric, scaled[a], product[a]);
     }
     if (system->exact) add_tiles(&system->profile, v, scaled, product);
-    for (int a = 0; a < 2 && !system->exact; a++)
+    for (int a = 0; a < group->partners && !system->exact; a++)
         if (v->place[a] >= 0) add_rows(&system->panels, v, a, scaled, product);
 }
 

@@ -15,15 +15,18 @@ static int join_bodies(cs_pattern *p, cs_arena *arena, int64_t **starts, int64_t
     cs_adjacency adjacency;
     if (cs_adjacency_build(p->problem, arena, 0, &adjacency, NULL)) return -1;
     p->body = adjacency.body;
+    p->shift = adjacency.shift;
     int64_t *start = *starts = cs_arena_take(arena, bodies + 1, sizeof(int64_t));
-    int64_t *column = *columns =
-        cs_arena_take_unset(arena, 2 * p->problem->blocks, sizeof(int64_t));
+    int partners = cs_adjacency_partners(&adjacency);
+    int64_t *column = *columns = cs_arena_take_unset(
+        arena, partners * (partners - 1) * p->problem->blocks, sizeof(int64_t));
     if (cs_arena_failed(arena)) return -1;
     for (int64_t body = 0; body < bodies; body++) {
-        for (int64_t e = adjacency.start[body]; e < adjacency.start[body + 1]; e++) {
-            int64_t other = cs_adjacency_other(&adjacency, adjacency.entry[e]);
-            if (other >= 0) column[at++] = other;
-        }
+        for (int64_t e = adjacency.start[body]; e < adjacency.start[body + 1]; e++)
+            for (int s = 1; s < partners; s++) {
+                int64_t other = cs_adjacency_other(&adjacency, adjacency.entry[e], s);
+                if (other >= 0) column[at++] = other;
+            }
         start[body + 1] = at;
     }
     return 0;
@@ -104,7 +107,7 @@ int cs_pattern_find(cs_pattern *p, const cs_problem *problem, const cs_block_mat
                     cs_fill_order order, cs_cancellation *cancellation, cs_arena *arena)
 {
     int64_t *start = NULL, *column = NULL, nodes = matrix ? problem->blocks : problem->bodies;
-    *p = (cs_pattern){.problem = problem, .matrix = matrix};
+    *p = (cs_pattern){.problem = problem, .matrix = matrix, .shift = 1};
     if (matrix ? join_blocks(p, arena, &start, &column) : join_bodies(p, arena, &start, &column))
         return -1;
     if (order == CS_FILL_MINIMUM_DEGREE) simplify(nodes, start, column);

@@ -17,7 +17,8 @@
 typedef struct cs_pattern {
     const cs_problem *problem;
     const cs_block_matrix *matrix; /* its blocks are the nodes; NULL: the bodies are */
-    const int64_t *body;           /* (blocks, 2): bodies of each block, -1: immovable; or NULL */
+    const int64_t *body; /* (blocks, 1 << shift): bodies of each block, -1: immovable; or NULL */
+    int shift;           /* 1 where there are none */
     cs_graph graph;                /* of the nodes in their old numbers */
     int64_t *order, *place;        /* (nodes): old numbers by new ones, new numbers by old ones */
     int64_t *begin;                /* (nodes + 1): first unknown of each node, by new numbers */

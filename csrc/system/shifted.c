@@ -212,8 +212,8 @@ static int fill_from_bodies(cs_shifted *s)
         for (int64_t k = 0; k < s->problem->block_group[g].count; k++) {
             cs_system_block v = cs_system_block_of(&s->blocks, g, k);
             if (find_inner(s, &v)) return -1;
-            for (int a = 0; a < 2; a++)
-                for (int b = 0; b < 2; b++)
+            for (int a = 0; a < v.group->partners; a++)
+                for (int b = 0; b < v.group->partners; b++)
                     if (v.place[b] >= 0 && v.place[a] >= v.place[b]) add_product(s, &v, a, b);
         }
     return 0;

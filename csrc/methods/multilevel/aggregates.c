@@ -17,16 +17,19 @@ static int64_t *order_bodies(const cs_problem *problem, const cs_adjacency *adja
                              cs_arena *scratch)
 {
     int64_t n = problem->bodies, at = 0;
-    int64_t *start = take(scratch, n + 1), *column = take(scratch, 2 * problem->blocks);
+    int partners = cs_adjacency_partners(adjacency);
+    int64_t *start = take(scratch, n + 1);
+    int64_t *column = take(scratch, partners * (partners - 1) * problem->blocks);
     int64_t *order = take(scratch, n), *work = take(scratch, 3 * n);
     if (!start || !column || !order || !work) return NULL;
 
     /* The neighbours of each body, in compressed rows. */
     for (int64_t body = 0; body < n; body++) {
-        for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-            int64_t other = cs_adjacency_other(adjacency, adjacency->entry[e]);
-            if (other >= 0 && other != body) column[at++] = other;
-        }
+        for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++)
+            for (int s = 1; s < partners; s++) {
+                int64_t other = cs_adjacency_other(adjacency, adjacency->entry[e], s);
+                if (other >= 0 && other != body) column[at++] = other;
+            }
         start[body + 1] = at;
     }
     cs_graph graph = {n, start, column};
@@ -40,10 +43,15 @@ static int64_t rows_gained(const cs_problem *problem, const cs_aggregates *a, in
                            int64_t number)
 {
     int64_t rows = 0;
+    int partners = cs_adjacency_partners(&a->adjacency);
     for (int64_t e = a->adjacency.start[body]; e < a->adjacency.start[body + 1]; e++) {
-        int64_t entry = a->adjacency.entry[e], other = cs_adjacency_other(&a->adjacency, entry);
-        if (other < 0 || other == body || a->of_body[other] == number)
-            rows += cs_block_group_of(problem, cs_entry_block(entry))->rows;
+        int64_t entry = a->adjacency.entry[e];
+        int inside = 1;
+        for (int s = 1; s < partners; s++) {
+            int64_t other = cs_adjacency_other(&a->adjacency, entry, s);
+            inside &= other < 0 || other == body || a->of_body[other] == number;
+        }
+        if (inside) rows += cs_block_group_of(problem, cs_entry_block(&a->adjacency, entry))->rows;
     }
     return rows;
 }
@@ -54,6 +62,7 @@ static int64_t grow_aggregate(const cs_problem *problem, cs_aggregates *a, int64
                               int64_t size, int64_t first)
 {
     int64_t *member = a->body.item + first, members = 0, number = a->count;
+    int others = cs_adjacency_partners(&a->adjacency) - 1;
 
     /* The seed. */
     int64_t rows = rows_gained(problem, a, seed, number);
@@ -62,9 +71,10 @@ static int64_t grow_aggregate(const cs_problem *problem, cs_aggregates *a, int64
 
     /* Neighbours of members join while there is room. */
     for (int64_t m = 0; m < members; m++)
-        for (int64_t e = a->adjacency.start[member[m]];
-             e < a->adjacency.start[member[m] + 1] && members < size; e++) {
-            int64_t other = cs_adjacency_other(&a->adjacency, a->adjacency.entry[e]);
+        for (int64_t i = others * a->adjacency.start[member[m]];
+             i < others * a->adjacency.start[member[m] + 1] && members < size; i++) {
+            int64_t entry = a->adjacency.entry[i / others];
+            int64_t other = cs_adjacency_other(&a->adjacency, entry, 1 + (int)(i % others));
             if (other < 0 || a->of_body[other] >= 0) continue;
             int64_t gained = rows_gained(problem, a, other, number);
             if (rows + gained > CS_MOST_INNER) continue;
@@ -103,21 +113,28 @@ static cs_status grow_all(const cs_problem *problem, int64_t size, cs_arena *are
 
 /* ---- contacts -------------------------------------------------------------------------------- */
 
-/* end <- the aggregates of a block's two bodies, the lower number first; -1 for a body in none. */
+/* end <- the lowest and the highest aggregate of a block's movable bodies; -1 without one, and if they are in more than
+ * two. */
 static void ends_of(const cs_aggregates *a, int64_t block, int64_t end[2])
 {
-    for (int s = 0; s < 2; s++) {
-        int64_t body = cs_adjacency_body(&a->adjacency, block, s);
-        end[s] = body < 0 ? -1 : a->of_body[body];
+    int64_t body[CS_MAX_PARTNERS];
+    int bodies = cs_adjacency_ends(&a->adjacency, block, body);
+    end[0] = end[1] = bodies ? a->of_body[body[0]] : -1;
+    for (int i = 1; i < bodies; i++) {
+        int64_t own = a->of_body[body[i]];
+        if (own < end[0]) end[0] = own;
+        if (own > end[1]) end[1] = own;
     }
-    if (end[0] <= end[1]) return;
-    int64_t low = end[1];
-    end[1] = end[0];
-    end[0] = low;
+    for (int i = 0; i < bodies; i++) {
+        int64_t own = a->of_body[body[i]];
+        if (own == end[0] || own == end[1]) continue;
+        end[0] = end[1] = -1;
+        return;
+    }
 }
 
-/* a->inner, a->place and a->rows of the blocks within aggregates. A block is within one if its other body is
- * in the same one, or cannot move. */
+/* a->inner, a->place and a->rows of the blocks within aggregates. A block is within one if its other bodies
+ * are in the same one, or cannot move. */
 static void assign_inner(const cs_problem *problem, cs_aggregates *a)
 {
     for (int64_t k = 0; k < problem->blocks; k++) {

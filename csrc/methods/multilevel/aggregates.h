@@ -6,7 +6,7 @@
  * Seeds are taken in reverse Cuthill-McKee order, and an aggregate grows from its seed through the contact
  * graph, breadth first. Two limits keep the work linear in the number of contacts: contacts beyond
  * CS_MOST_INNER rows within an aggregate, and faces beyond CS_MOST_TOUCHING of one aggregate, are left out of
- * the second level. */
+ * the second level. So are contacts whose bodies are in more than two aggregates. */
 #ifndef CS_AGGREGATES_H
 #define CS_AGGREGATES_H
 

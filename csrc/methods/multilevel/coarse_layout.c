@@ -144,7 +144,7 @@ static void count_work(cs_coarse *c)
             int64_t body = c->aggregates.body.item[i];
             double rows = 0, dof = cs_body_group_of(c->problem, body)->dof;
             for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++)
-                rows += (double)c->rows[cs_entry_block(adjacency->entry[e])];
+                rows += (double)c->rows[cs_entry_block(adjacency, adjacency->entry[e])];
             part->work += dof * (rows * (rows / 2 + m) + m * m);
         }
         c->factor_work += part->work;

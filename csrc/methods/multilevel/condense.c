@@ -67,6 +67,26 @@ static void orthonormalise(double *w, int64_t rows, int64_t columns)
     }
 }
 
+/* W of one block on a face, (rows, CS_FACE_WIDTH): see cs_find_patterns. */
+static void find_pattern(const cs_coarse *c, int64_t k, double *w)
+{
+    const cs_block_group *group = cs_block_group_of(c->problem, k);
+    int parts = 0;
+    for (int s = 0; s < group->partners; s++) {
+        if (!cs_is_lower_side(c, k, s)) continue;
+        double room[CS_FRAME_ENTRIES];
+        const double *jacobian = cs_partner_jacobian(group, k - group->first_block, s, room);
+        int dof = group->dof[s];
+        for (int i = 0; i < group->rows; i++)
+            for (int j = 0; j < CS_FACE_WIDTH; j++) {
+                int counts = c->is_free[c->first_row[k] + i] && j < dof;
+                double *entry = &w[i * CS_FACE_WIDTH + j], own = counts ? jacobian[i * dof + j] : 0;
+                *entry = parts ? *entry + own : own;
+            }
+        parts++;
+    }
+}
+
 /* W of a face: columns of the Jacobians of the lower aggregate's bodies, on free rows. Column j spreads
  * component j of a wrench over the contacts of the face. The columns are then made orthonormal. */
 void cs_find_patterns(cs_coarse *c, int64_t face)
@@ -75,15 +95,8 @@ void cs_find_patterns(cs_coarse *c, int64_t face)
     int64_t row = 0;
     for (int64_t e = c->face_block.start[face]; e < c->face_block.start[face + 1]; e++) {
         int64_t k = c->face_block.item[e];
-        const cs_block_group *group = cs_block_group_of(c->problem, k);
-        int side = cs_lower_side(c, k), dof = group->dof[side];
-        double room[CS_FRAME_ENTRIES];
-        const double *jacobian = cs_partner_jacobian(group, k - group->first_block, side, room);
-        for (int i = 0; i < group->rows; i++, row++)
-            for (int j = 0; j < CS_FACE_WIDTH; j++) {
-                int counts = c->is_free[c->first_row[k] + i] && j < dof;
-                w[row * CS_FACE_WIDTH + j] = counts ? jacobian[i * dof + j] : 0;
-            }
+        find_pattern(c, k, w + row * CS_FACE_WIDTH);
+        row += c->rows[k];
     }
     orthonormalise(w, row, c->width[face]);
 }
@@ -93,9 +106,10 @@ void cs_find_patterns(cs_coarse *c, int64_t face)
 /* G_k of one side of a block, (rows, dof). */
 static const double *scaled_side(const cs_coarse *c, int64_t entry)
 {
-    int64_t block = cs_entry_block(entry);
+    int64_t block = cs_entry_block(&c->aggregates.adjacency, entry);
     const cs_block_group *group = cs_block_group_of(c->problem, block);
-    return c->scaled + c->scaled_at[block] + cs_partner_offset(group, cs_entry_partner(entry));
+    int partner = cs_entry_partner(&c->aggregates.adjacency, entry);
+    return c->scaled + c->scaled_at[block] + cs_partner_offset(group, partner);
 }
 
 /* The first of an aggregate's columns that belongs to a face. */
@@ -115,7 +129,7 @@ static int find_effect(cs_coarse *c, int64_t aggregate, int64_t body, int dof)
     const cs_adjacency *adjacency = &c->aggregates.adjacency;
     int found = 0;
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t k = cs_entry_block(adjacency->entry[e]), face = c->aggregates.face[k];
+        int64_t k = cs_entry_block(adjacency, adjacency->entry[e]), face = c->aggregates.face[k];
         if (face < 0) continue;
 
         /* The first contact on a face clears the array. */
@@ -139,10 +153,10 @@ static int find_effect(cs_coarse *c, int64_t aggregate, int64_t body, int dof)
 static void add_inner(cs_coarse *c, cs_part *part, int64_t body, int64_t entry, int dof)
 {
     const cs_adjacency *adjacency = &c->aggregates.adjacency;
-    int64_t k = cs_entry_block(entry);
+    int64_t k = cs_entry_block(&c->aggregates.adjacency, entry);
     const double *g = scaled_side(c, entry);
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        int64_t other = adjacency->entry[e], l = cs_entry_block(other);
+        int64_t other = adjacency->entry[e], l = cs_entry_block(adjacency, other);
         if (c->aggregates.inner[l] < 0 || c->aggregates.place[l] > c->aggregates.place[k]) continue;
         const double *h = scaled_side(c, other);
         for (int64_t i = 0; i < c->rows[k]; i++)
@@ -160,7 +174,7 @@ static void add_inner(cs_coarse *c, cs_part *part, int64_t body, int64_t entry, 
 /* A_iI W += G_k (G_b^T W) for the inner block k of an entry, on free rows. */
 static void add_right(const cs_coarse *c, cs_part *part, int64_t entry, int dof)
 {
-    int64_t k = cs_entry_block(entry);
+    int64_t k = cs_entry_block(&c->aggregates.adjacency, entry);
     const double *g = scaled_side(c, entry);
     for (int64_t j = 0; j < part->columns; j++)
         for (int64_t i = 0; i < c->rows[k]; i++)
@@ -179,7 +193,7 @@ static void add_body(cs_coarse *c, int64_t aggregate, int64_t body)
 
     /* A_ii and A_iI W, from the inner blocks of the body. */
     for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-        if (c->aggregates.inner[cs_entry_block(adjacency->entry[e])] < 0) continue;
+        if (c->aggregates.inner[cs_entry_block(adjacency, adjacency->entry[e])] < 0) continue;
         add_inner(c, part, body, adjacency->entry[e], dof);
         if (on_face) add_right(c, part, adjacency->entry[e], dof);
     }

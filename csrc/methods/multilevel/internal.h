@@ -59,11 +59,20 @@ struct cs_coarse {
     int solvable;              /* whether none of them broke down */
 };
 
-/* The side of a block (0 or 1) whose body is in the lower aggregate of the block's face. */
+/* Whether a partner of a block is in the lower aggregate of the block's face. */
+static inline int cs_is_lower_side(const cs_coarse *c, int64_t block, int partner)
+{
+    int64_t body = cs_adjacency_body(&c->aggregates.adjacency, block, partner);
+    return body >= 0 &&
+           c->aggregates.of_body[body] == c->aggregates.side[2 * c->aggregates.face[block]];
+}
+
+/* The first such partner of a block. */
 static inline int cs_lower_side(const cs_coarse *c, int64_t block)
 {
-    int64_t body = cs_adjacency_body(&c->aggregates.adjacency, block, 0);
-    return c->aggregates.of_body[body] != c->aggregates.side[2 * c->aggregates.face[block]];
+    int partner = 0;
+    while (!cs_is_lower_side(c, block, partner)) partner++;
+    return partner;
 }
 
 /* Computes W of a face for the present free rows. */

@@ -10,11 +10,11 @@ static int64_t count_adjacent(const cs_adjacency *adjacency, int64_t block, int6
 {
     int64_t count = 0;
     seen[block] = block + 1;
-    for (int side = 0; side < CS_PARTNERS; side++) {
+    for (int side = 0; side < cs_adjacency_partners(adjacency); side++) {
         int64_t body = cs_adjacency_body(adjacency, block, side);
         if (body < 0) continue;
         for (int64_t e = adjacency->start[body]; e < adjacency->start[body + 1]; e++) {
-            int64_t other = cs_entry_block(adjacency->entry[e]);
+            int64_t other = cs_entry_block(adjacency, adjacency->entry[e]);
             count += seen[other] != block + 1;
             seen[other] = block + 1;
         }

@@ -14,7 +14,7 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
             for (int s = 0; s < cs_block_partners(group); s++) {
-                /* A block that has one body as both partners counts once for it. */
+                /* A block that has one body as several partners counts once for it. */
                 int64_t body = cs_partner_body(group, k, s);
                 int again = 0;
                 for (int other = 0; other < s; other++)
@@ -28,9 +28,9 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
 void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                        double *diagonal)
 {
-    /* sum over both sides of n G G^T, where n contacts touch the body: 1/n of its mass is n times its M^-1. */
+    /* sum over all sides of n G G^T, where n contacts touch the body: 1/n of its mass is n times its M^-1. */
     int rows = group->rows;
-    double scaled[CS_MAX_ROWS * 2 * CS_MAX_DOF];
+    double scaled[CS_MAX_JACOBIAN];
     cs_scaled_jacobian(solver->problem, group, index, scaled);
     memset(diagonal, 0, sizeof(double) * (size_t)(rows * rows));
     for (int s = 0; s < cs_block_partners(group); s++) {
