@@ -69,7 +69,7 @@ def dress(
     Returns
     -------
     Cloth
-        For one second in steps of 2 ms.
+        For one second in steps of 2 ms. In longer ones, the straps stretch by what `capstan` notes.
     """
     one_of("version", version, tuple(BODIES))
     vertices, faces = body(version)

@@ -152,6 +152,23 @@ def test_a_dress_turns_with_its_body():
 S5 = [(name, options) for name, options, *_ in VARIANTS if name in ("dress", "ribbon")]
 
 
+@pytest.mark.parametrize(("ratio", "slides"), [(2.2, False), (3.0, True)])
+def test_a_ribbon_slides_over_a_cylinder_if_loads_differ_by_more_than_friction_holds(ratio, slides):
+    """Euler and Eytelwein: exp(0.3 π) = 2.57."""
+    cloth = scenes.capstan(0.3, ratio, along=41)
+    _, h = scenes.times("capstan")
+    cloth.run(0.05, h)
+    before, last = cloth.positions, len(cloth.masses) - 3
+    cloth.run(0.1, h)
+    rise, fall = (cloth.positions - before)[[2, last], 2] * [1, -1]
+    if slides:  # at first 0.4 m/s² and more
+        assert rise > 1e-3
+        assert rise == pytest.approx(fall, rel=0.1)
+    else:
+        assert max(abs(rise), abs(fall)) < 1e-4
+    assert cloth.info["free"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), S5, ids=str)
 def test_s5_scenes_are_certified_all_along(name, options):
