@@ -19,11 +19,11 @@ def hanging(rows=6, **options):
     return Cloth(vertices, faces, **{**given, **options})
 
 
-def all_arrays():
+def all_arrays(**options):
     """Return a cloth that has every array that a file can hold."""
     vertices, _ = sheet(6, 7, (1.0, 0.8))
     labels = np.random.default_rng(2).integers(0, 8, len(vertices))
-    return hanging(rest=0.9 * vertices, forces=0.01 * vertices, partition=labels)
+    return hanging(rest=0.9 * vertices, forces=0.01 * vertices, partition=labels, **options)
 
 
 def state(cloth):

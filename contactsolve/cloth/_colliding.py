@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._contact_problem import solved
 from .collisions import Collisions
 from .obstacle import Obstacle
 
@@ -34,7 +35,18 @@ class Colliding:
         c = collisions
         core.collide(
             np.array([c.thickness, c.mu, c.push]),
-            np.array([c.stop_after, c.iterations, c.zones, has_self, c.allow, c.k], np.int64),
+            np.array(
+                [
+                    c.stop_after,
+                    c.iterations,
+                    c.zones,
+                    has_self,
+                    c.allow,
+                    c.response == "problem",
+                    c.k,
+                ],
+                np.int64,
+            ),
             c.rule,
         )
         _, _, time = core.state()
@@ -68,6 +80,11 @@ class Colliding:
         for n, obstacle in enumerate(self.obstacles):
             if obstacle.motion is not None:
                 self.core.move_obstacle(n, self._at(n, time), False)
+
+    def solve(self, inverse_masses: np.ndarray) -> dict[str, Any]:
+        """Solve the contacts of the step that was predicted."""
+        c = self.collisions
+        return solved(self.core, inverse_masses, c.mu, c.method, c.options)
 
     def warn(self, told: dict[str, Any]) -> None:
         """Tell once of obstacles that move by more than the thickness in a step."""

@@ -19,6 +19,7 @@ from ..io._frames import DIGEST
 __all__ = [
     "CELLS",
     "CLOTH",
+    "CONTACTS",
     "DIGEST",
     "FRAMES",
     "NEED",
@@ -33,6 +34,7 @@ __all__ = [
     "Numbers",
     "PathLike",
     "cloth_digest",
+    "contacts_digest",
     "solver_digest",
     "state_digest",
 ]
@@ -40,6 +42,7 @@ __all__ = [
 NEED = "recordings need"
 
 VTK, CLOTH, SOLVERS, FRAMES = "VTKHDF", "cloth", "solvers", "frames"
+CONTACTS = "contacts"  # of a cloth with collisions
 VTK_VERSION = (2, 2)
 
 POINTS, VELOCITIES, STEPS = f"{VTK}/Points", f"{VTK}/PointData/velocity", f"{VTK}/Steps"
@@ -92,6 +95,13 @@ def state_digest(
 def solver_digest(h: float, positions: np.ndarray, velocities: np.ndarray) -> bytes:
     """Return the digest of the step that made a solver."""
     return _digest(np.array(h), positions, velocities)
+
+
+def contacts_digest(
+    obstacles: np.ndarray, keys: np.ndarray, forces: np.ndarray, counts: np.ndarray
+) -> bytes:
+    """Return the digest of what collisions keep: places of obstacles, and forces of contacts."""
+    return _digest(obstacles, keys, forces, counts)
 
 
 def _digest(*arrays: np.ndarray) -> bytes:

@@ -37,6 +37,7 @@ from ._layout import (
     solver_digest,
     state_digest,
 )
+from ._recorded_contacts import arrays_of, options_of, rows_of, tables_of
 
 if TYPE_CHECKING:
     from .cloth import Cloth
@@ -61,7 +62,7 @@ class Recorder(GrowingFile):
     """Writes the frames of a run; the file is there once the first frame is written."""
 
     def __init__(self, path: PathLike, cloth: Cloth, *, overwrite: bool) -> None:
-        tables = _tables(len(cloth.masses))
+        tables = _tables(cloth)
         super().__init__(Path(path), NEED, tables, VALUES, overwrite=overwrite)
         self._taken = self._taken._replace(own=_Last())
         self._counted = 0
@@ -87,6 +88,7 @@ class Recorder(GrowingFile):
             (POINTS, positions),
             (VELOCITIES, velocities),
             *_offsets(taken.counts[POINTS]),
+            *rows_of(cloth),
             (f"{FRAMES}/numbers", np.array([numbers], np.int64)),
             (f"{FRAMES}/hash", np.frombuffer(digest, np.uint8)[None]),
             (VALUES, np.array([time])),
@@ -126,8 +128,9 @@ class Recorder(GrowingFile):
         super().close()
 
 
-def _tables(vertices: int) -> list[Table]:
+def _tables(cloth: Cloth) -> list[Table]:
     """Return the tables in the order in which they are written."""
+    vertices = len(cloth.masses)
     return [
         Table(POINTS, np.empty((0, 3)), vertices),
         Table(VELOCITIES, np.empty((0, 3)), vertices),
@@ -135,6 +138,7 @@ def _tables(vertices: int) -> list[Table]:
         Table(f"{SOLVERS}/positions", np.empty((0, 3))),
         Table(f"{SOLVERS}/velocities", np.empty((0, 3))),
         Table(f"{SOLVERS}/h", np.empty(0)),
+        *tables_of(cloth),
         Table(f"{FRAMES}/numbers", np.empty((0, len(Numbers._fields)), np.int64)),
         Table(f"{FRAMES}/hash", np.empty((0, 2 * DIGEST), np.uint8)),
         Table(VALUES, np.empty(0)),
@@ -164,7 +168,11 @@ def _begin(file: Any, cloth: Cloth) -> None:
 
     # What the cloth was made of, and its hash.
     text, _ = to_json(
-        "the cloth", {"options": cloth._options, "functions": list(_functions(cloth))}
+        "the cloth",
+        {
+            "options": {**cloth._options, **options_of(cloth)},
+            "functions": list(_functions(cloth)),
+        },
     )
     group, arrays = file.create_group(CLOTH), dict(_arrays(cloth))
     write_text(group, "options", text)
@@ -196,6 +204,8 @@ def _functions(cloth: Cloth) -> Iterator[str]:
         yield "attach"
     if callable(cloth._forces):
         yield "forces"
+    if cloth._colliding is not None and any(o.motion for o in cloth._colliding.obstacles):
+        yield "obstacles"
 
 
 def _arrays(cloth: Cloth) -> Iterator[tuple[str, np.ndarray]]:
@@ -208,3 +218,4 @@ def _arrays(cloth: Cloth) -> Iterator[tuple[str, np.ndarray]]:
         yield "forces", cloth._forces
     if cloth._partition is not None:
         yield "partition", cloth._partition
+    yield from arrays_of(cloth)

@@ -13,10 +13,12 @@ from .. import _core
 from .._arrays import finite_array, read_only
 from .._optional import optional
 from .._options import count, flag, most_threads, one_of
+from ..problem import Problem
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
 from ._attachment import Attachment
 from ._colliding import Colliding
+from ._contact_problem import Contacts, contacts_of, problem_of
 from ._layout import PathLike
 from ._mesh import points, read_mesh
 from ._restoring import restore
@@ -131,7 +133,7 @@ class Cloth:
     info
         Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
         the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
-        ``steps_not_converged``, and ``numerics_seconds``. With collisions also
+        ``steps_not_converged``. With collisions also
 
         ``free``
             True: the certificate found no contact on the way of the last step.
@@ -147,10 +149,14 @@ class Cloth:
         ``touching``, ``obstacle_moved``
             Pairs that touched from the beginning, with ``allow=True``; the longest way of a vertex
             of an obstacle [m].
+        ``problem``
+            With ``response="problem"``: status and iterations of the solve, and its contacts.
         ``obstacle_impulses``
             Impulse of each obstacle on the cloth, ``(obstacles, 3)`` [N s].
-        ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``, ``certificate_seconds``
-            Where the time went.
+        ``numerics_seconds``, ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``,
+        ``certificate_seconds``
+            Where the time went: assembly and solves; trees and their queries; distances and
+            continuous collision detection; impulses; the certificate with its own queries.
 
     Raises
     ------
@@ -297,6 +303,7 @@ class Cloth:
         self._forces = self._vectors(forces).copy() if constant else forces
         self._warned = False
         self._length = 0.0
+        self._solved: dict[str, Any] | None = None
         if velocities is not None:
             self.velocities = velocities
         self._colliding = self._collide(collisions, obstacles, flag("self_collisions", self_collisions))
@@ -314,6 +321,12 @@ class Cloth:
         made = Colliding(self._core, collisions, obstacles, has_self, self._threads)
         made.check(self._vertices)
         return made
+
+    def _begin_collisions(
+        self, collisions: Collisions, obstacles: Sequence[Obstacle], has_self: bool
+    ) -> None:
+        """Begin to collide, in a state that is known to be free."""
+        self._colliding = Colliding(self._core, collisions, obstacles, has_self, self._threads)
 
     def __repr__(self) -> str:
         vertices, faces = len(self.masses), len(self.faces)
@@ -489,7 +502,56 @@ class Cloth:
             return self._core.step(*self._arguments(h), self.newton, self._threads)
         if 0 < h < np.inf:
             colliding.begin(self.time + h)
-        return self._core.step(*self._arguments(h), self.newton, self._threads)
+        if colliding.collisions.response != "problem":
+            return self._core.step(*self._arguments(h), self.newton, self._threads)
+        self._core.predict(*self._arguments(h), self.newton, self._threads)
+        self._solved = colliding.solve(self._inverse_masses())
+        return self._core.conclude(self._threads)
+
+    def _inverse_masses(self) -> np.ndarray:
+        """Return 1 / mass, and zeros for attached vertices."""
+        inverse = 1 / self.masses
+        inverse[self.attached] = 0
+        return inverse
+
+    def contact_problem(self, h: float, name: str = "") -> Problem:
+        """Return the contacts of the next step as a problem; the state stays as it is.
+
+        Parameters
+        ----------
+        h
+            Length of the step [s].
+        name
+            Of the problem.
+
+        Returns
+        -------
+        Problem
+            A block for each contact: pairs nearer than the thickness, and with
+            ``response="problem"`` also those that the motion would bring as near. It has four
+            partners, each a vertex with three degrees of freedom; those that are attached or of an
+            obstacle are −1. b is the relative velocity after the implicit step, and what may be
+            used up of the gap.
+
+        Raises
+        ------
+        ValueError
+            As for `step`; or the cloth has no collisions.
+        """
+        if self._colliding is None:
+            raise ValueError("this cloth has no collisions: pass collisions=Collisions(thickness)")
+        self._colliding.begin(self.time + float(_numbers(h=h)[0]))
+        self._core.predict(*self._arguments(h), self.newton, self._threads)
+        self._core.set_impulses(np.zeros((len(self._core.contacts()[3]), 3)))
+        contacts = contacts_of(self._core)
+        return problem_of(
+            contacts, self._inverse_masses(), self._colliding.collisions.mu, name
+        )[0]
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """The contacts of the last step; None: the cloth has no collisions."""
+        return None if self._colliding is None else contacts_of(self._core)
 
     def run(
         self,
@@ -548,6 +610,7 @@ class Cloth:
         *,
         attach: Any = None,
         forces: Any = None,
+        obstacles: Sequence[Obstacle] | None = None,
         threads: int | None = None,
     ) -> Cloth:
         """Return the cloth of a frame of a recording, which goes on with the same bits.
@@ -561,6 +624,9 @@ class Cloth:
         attach, forces
             As for `Cloth`, in place of the recorded ones; None: those. A file cannot hold
             functions: these must be given again.
+        obstacles
+            The same, with the recorded meshes; those that moved are at first where they were in
+            the frame.
         threads
             By default as recorded. They change no bit.
 
@@ -573,11 +639,13 @@ class Cloth:
         Raises
         ------
         ValueError
-            The file, or this frame of it, is damaged; or `attach` or `forces` is missing.
+            The file, or this frame of it, is damaged; or `attach`, `forces` or `obstacles` is missing.
         IndexError
             There is no such frame.
         """
-        return restore(cls, path, frame, threads, attach=attach, forces=forces)
+        return restore(
+            cls, path, frame, threads, attach=attach, forces=forces, obstacles=obstacles
+        )
 
     @property
     def info(self) -> dict[str, Any]:
@@ -585,6 +653,8 @@ class Cloth:
         told = self._core.report()
         if self._colliding is not None:
             told["length"] = self._length
+            if self._solved is not None:
+                told["problem"] = self._solved
         return told
 
     def _warn(self) -> None:

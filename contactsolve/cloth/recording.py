@@ -39,6 +39,8 @@ _ARRAYS = {
     "attach": ("i", 1, True),
     "forces": ("f", 2, False),
     "partition": ("i", 1, False),
+    "obstacle_vertices": ("f", 2, False),
+    "obstacle_faces": ("i", 2, False),
 }
 # Tables with a row for each frame: kinds and columns.
 _TABLES = {

@@ -22,6 +22,7 @@ from contactsolve.scenarios.box_stack import box_stack as box_stack
 from contactsolve.scenarios.chain import chain as chain
 from contactsolve.scenarios.crane import crane as crane
 from contactsolve.scenarios.disc_pyramid import disc_pyramid as disc_pyramid
+from contactsolve.scenarios.folded_cloth import folded_cloth as folded_cloth
 from contactsolve.scenarios.forklift import forklift as forklift
 from contactsolve.scenarios.forwarder import forwarder as forwarder
 from contactsolve.scenarios.incline import incline as incline

@@ -187,6 +187,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
     c->report = (cs_collision_report){0};
     c->contacts = 0;
     c->clock = 0;
+    c->is_solved = 0;
     memcpy(c->start, x0, size);
     memcpy(c->end, x1, size);
     memcpy(c->velocity, v, size);
@@ -196,7 +197,8 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
     memset(c->is_moved, 0, (size_t)c->vertices);
     load_obstacles(c);
     for (int64_t n = 0; n < c->obstacles; n++) cs_set_vector(c->obstacle[n].impulse, 0, 0, 0);
-    cs_status status = cs_find_candidates(c, c->start, CS_REACH * c->options.thickness / 2, call, error);
+    const double *to = c->options.is_problem ? c->end : c->start;
+    cs_status status = cs_find_candidates(c, to, CS_REACH * c->options.thickness / 2, call, error);
     return status ? status : cs_find_near_contacts(c, call, error);
 }
 

@@ -44,6 +44,7 @@ typedef struct cs_collision_options {
     int64_t zones;      /* passes of impact zones, at most */
     int has_self;       /* the cloth with itself, too */
     int is_allowed;     /* what touches from the beginning is left out */
+    int is_problem;     /* near contacts are also those that the motion would reach; the caller solves them */
     int k;              /* of the boxes */
     const cs_split_rule *rule;
 } cs_collision_options;
@@ -125,6 +126,7 @@ typedef struct cs_collisions {
     unsigned char *is_moved; /* the end has changed since the last test */
     int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
     int64_t clock;
+    int is_solved; /* the caller has given impulses */
     cs_candidates pairs[CS_STENCIL_KINDS];
     int64_t contacts;
     cs_buffer contact; /* of cs_contact */
@@ -174,6 +176,9 @@ cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
 
 /* Gives impulses (contacts, 3) to the contacts that are known, in place of those that they have. */
 void cs_give_impulses(cs_collisions *c, const double *impulse);
+
+/* u (3) <- the relative velocity of a contact. */
+void cs_contact_rate(const cs_collisions *c, const cs_contact *contact, double *u);
 
 /* The motion was used: obstacles are where they went, and forces are kept for the next step. */
 cs_status cs_collisions_finish(cs_collisions *c, cs_error *error);

@@ -16,7 +16,7 @@ enum { FAR, NEAR, TOUCHING };
 
 typedef struct job {
     cs_collisions *c;
-    cs_stencils at; /* start, twice */
+    cs_stencils at; /* start, and where near contacts are asked for */
     const uint64_t *key;
     unsigned char *near;
 } job;
@@ -44,20 +44,33 @@ static int is_left_to_faces(const job *j, int64_t i, const cs_nearest *nearest)
     return !cs_are_ridges(j->c, j->key[i], j->at.index + CS_STENCIL_VERTICES * i, n);
 }
 
+/* The longest way of a corner of the difference: how much nearer the motion may come. */
+static double longest_way(const cs_motion *motion)
+{
+    double most = 0;
+    for (int k = 0; k < motion->start.corners; k++) {
+        double way[3];
+        cs_subtract(motion->end.at[k], motion->start.at[k], way);
+        double square = cs_dot(way, way);
+        if (square > most) most = square;
+    }
+    return sqrt(most);
+}
+
 static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     const job *j = context;
-    double reach = CS_REACH * j->c->options.thickness;
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         cs_motion motion;
         cs_nearest nearest;
-        cs_motion_load(&j->at, i, reach, &motion);
+        cs_motion_load(&j->at, i, CS_REACH * j->c->options.thickness, &motion);
+        double reach = motion.margin + longest_way(&motion);
         j->near[i] = FAR;
-        if (are_means_far(&motion.start, motion.margin)) continue;
+        if (are_means_far(&motion.start, reach)) continue;
         cs_polygon_nearest(&motion.start, &nearest);
         if (nearest.square <= TOUCH * TOUCH * motion.size * motion.size) j->near[i] = TOUCHING;
-        else if (nearest.square < motion.margin * motion.margin)
+        else if (nearest.square < reach * reach)
             j->near[i] = is_left_to_faces(j, i, &nearest) ? FAR : NEAR;
     }
 }
@@ -104,6 +117,15 @@ static void repel(const cs_collisions *c, const cs_path *path, cs_contact *conta
     double rest = distance - c->options.thickness;
     contact->bound = rest > 0 ? -rest / c->h : 0;
     contact->push = rest > 0 ? contact->bound : -c->options.push * rest / c->h;
+}
+
+/* Whether the predicted velocities bring a contact within the reach. */
+static int comes_near(const cs_collisions *c, const cs_contact *contact)
+{
+    double u[3] = {0, 0, 0}, reach = CS_REACH * c->options.thickness;
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        cs_add_scaled(u, contact->weight[k], c->velocity + 3 * contact->vertex[k], u);
+    return contact->gap < reach || contact->gap + c->h * cs_dot(contact->normal, u) < reach;
 }
 
 static int share_corner(const cs_contact *a, const cs_contact *b)
@@ -159,7 +181,7 @@ static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
         if (!new) return CS_NO_MEMORY;
         cs_path_load(&j->at, i, 0, &path);
         repel(c, &path, new);
-        if (!cs_weigh_contact(c, new)) continue;
+        if (!cs_weigh_contact(c, new) || !comes_near(c, new)) continue;
         if (j->at.kind == CS_EDGE_EDGE) first = c->contacts;
         if (!is_of_group(new, (cs_contact *)c->contact.data + first)) {
             cs_contact kept = *new;
@@ -177,10 +199,11 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
 {
     double begun = cs_clock();
     cs_status status = CS_OK;
+    const double *to = c->options.is_problem ? c->end : c->start;
     for (int kind = 0; !status && kind < CS_STENCIL_KINDS; kind++) {
         cs_candidates *pairs = &c->pairs[kind];
         job j = {c,
-                 {(cs_stencil_kind)kind, pairs->count, c->start, c->start, pairs->index.data},
+                 {(cs_stencil_kind)kind, pairs->count, c->start, to, pairs->index.data},
                  pairs->key.data,
                  pairs->near.data};
         cs_loop(cs_threads_for_pairs(call, pairs->count), pairs->count, test_pairs, &j);

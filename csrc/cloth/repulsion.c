@@ -91,6 +91,11 @@ static double visit_shift(cs_collisions *c, cs_contact *contact, double negligib
     return size;
 }
 
+void cs_contact_rate(const cs_collisions *c, const cs_contact *contact, double *u)
+{
+    combine(contact, c->velocity, u);
+}
+
 void cs_give_impulses(cs_collisions *c, const double *impulse)
 {
     cs_contact *all = c->contact.data;
@@ -172,7 +177,7 @@ static void go_on(cs_collisions *c, double beta)
 
 /* Symmetric sweeps, accelerated by nonlinear conjugate gradients (Silcowitz-Hansen, Niebe and Erleben 2010): beta is the ratio of
  * the squares of two changes, and zero after a growth. */
-void cs_solve_contacts(cs_collisions *c)
+static void solve_contacts(cs_collisions *c)
 {
     double enough = TOLERANCE * c->options.thickness / c->h, last = 0;
     cs_contact *all = c->contact.data;
@@ -184,6 +189,11 @@ void cs_solve_contacts(cs_collisions *c)
         last = square;
         if (n + 1 < c->options.stop_after) go_on(c, beta <= 1 ? beta : 0);
     }
+}
+
+void cs_solve_contacts(cs_collisions *c)
+{
+    if (!c->is_solved) solve_contacts(c);
     shift_contacts(c);
 }
 

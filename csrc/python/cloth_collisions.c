@@ -6,7 +6,7 @@
 
 /* ---- what collides ----------------------------------------------------------------------------------- */
 
-/* collide(numbers (thickness, mu, push), counts (stop_after, iterations, zones, has_self, is_allowed, k), rule) */
+/* collide(numbers (thickness, mu, push), counts (stop_after, iterations, zones, has_self, is_allowed, is_problem, k), rule) */
 PyObject *cloth_collide(cloth_object *self, PyObject *args)
 {
     PyObject *numbers, *counts;
@@ -17,9 +17,17 @@ PyObject *cloth_collide(cloth_object *self, PyObject *args)
     if (number && (count = int64_array(counts, "counts")) && cloth_begin(self) == 0) {
         const double *x = PyArray_DATA(number);
         const int64_t *n = PyArray_DATA(count);
-        const cs_collision_options options = {x[0], x[1], x[2],         n[0],      n[1],
-                                              n[2], n[3] != 0, n[4] != 0, (int)n[5],
-                                              cs_split_rule_find(rule)};
+        const cs_collision_options options = {.thickness = x[0],
+                                              .mu = x[1],
+                                              .push = x[2],
+                                              .stop_after = n[0],
+                                              .iterations = n[1],
+                                              .zones = n[2],
+                                              .has_self = n[3] != 0,
+                                              .is_allowed = n[4] != 0,
+                                              .is_problem = n[5] != 0,
+                                              .k = (int)n[6],
+                                              .rule = cs_split_rule_find(rule)};
         if (cs_cloth_collide(&self->cloth, &options, &error)) raise_error(&error);
         cloth_end(self);
     }
@@ -102,27 +110,32 @@ PyObject *cloth_check(cloth_object *self, PyObject *args)
 /* ---- contacts ------------------------------------------------------------------------------------------ */
 
 /* Arrays of all contacts. */
-enum { VERTICES, WEIGHTS, NORMALS, GAPS, BOUNDS, IMPULSES, IS_IMPACT, ARRAYS };
+enum { VERTICES, WEIGHTS, NORMALS, GAPS, BOUNDS, IMPULSES, RATES, IS_IMPACT, ARRAYS };
 
-static void copy_contact(PyObject *const *array, int64_t i, const cs_contact *contact)
+static void copy_contact(PyObject *const *array, int64_t i, const cs_collisions *c,
+                         const cs_contact *contact)
 {
+    double u[3];
+    cs_contact_rate(c, contact, u);
     char *to[ARRAYS];
     for (int k = 0; k < ARRAYS; k++) to[k] = PyArray_DATA((PyArrayObject *)array[k]);
     memcpy((int64_t *)(void *)to[VERTICES] + 4 * i, contact->vertex, sizeof contact->vertex);
     memcpy((double *)(void *)to[WEIGHTS] + 4 * i, contact->weight, sizeof contact->weight);
     memcpy((double *)(void *)to[NORMALS] + 3 * i, contact->normal, sizeof contact->normal);
     memcpy((double *)(void *)to[IMPULSES] + 3 * i, contact->impulse, sizeof contact->impulse);
+    memcpy((double *)(void *)to[RATES] + 3 * i, u, sizeof u);
     ((double *)(void *)to[GAPS])[i] = contact->gap;
     ((double *)(void *)to[BOUNDS])[i] = contact->bound;
     ((npy_bool *)to[IS_IMPACT])[i] = contact->is_impact != 0;
 }
 
-/* contacts() -> (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), is_impact (K)) */
+/* contacts() -> (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), rates (K, 3), is_impact
+ * (K)); rates: relative velocities. */
 PyObject *cloth_contacts(cloth_object *self, PyObject *unused)
 {
-    static const int columns[ARRAYS] = {4, 4, 3, 0, 0, 3, 0};
+    static const int columns[ARRAYS] = {4, 4, 3, 0, 0, 3, 3, 0};
     static const int types[ARRAYS] = {NPY_INT64,  NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
-                                      NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
+                                      NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
     (void)unused;
     if (cloth_begin(self) < 0) return NULL;
     const cs_collisions *c = &self->cloth.collisions;
@@ -134,7 +147,7 @@ PyObject *cloth_contacts(cloth_object *self, PyObject *unused)
         else PyTuple_SET_ITEM(answer, k, array[k]);
     }
     for (int64_t i = 0; answer && i < c->contacts; i++)
-        copy_contact(array, i, (const cs_contact *)c->contact.data + i);
+        copy_contact(array, i, c, (const cs_contact *)c->contact.data + i);
     cloth_end(self);
     return answer;
 }
@@ -145,11 +158,83 @@ PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses)
     PyArrayObject *impulse = double_array(impulses, "impulses");
     if (impulse && cloth_begin(self) == 0) {
         cs_collisions *c = &self->cloth.collisions;
-        if (PyArray_SIZE(impulse) == 3 * c->contacts) cs_give_impulses(c, PyArray_DATA(impulse));
-        else PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
+        if (PyArray_SIZE(impulse) == 3 * c->contacts) {
+            cs_give_impulses(c, PyArray_DATA(impulse));
+            c->is_solved = 1;
+        }
+        else
+            PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
         cloth_end(self);
     }
     Py_XDECREF(impulse);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* former_contacts() -> (keys (N), forces (N, 4), counts (2)): what the next step begins from, of vertices with faces and of edges. */
+PyObject *cloth_former_contacts(cloth_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (cloth_begin(self) < 0) return NULL;
+    const cs_collisions *c = &self->cloth.collisions;
+    int64_t count = c->formers[0] + c->formers[1], n = 0;
+    npy_intp size = (npy_intp)count;
+    PyObject *keys = PyArray_SimpleNew(1, &size, NPY_UINT64);
+    PyObject *forces = copied_array(NULL, NPY_DOUBLE, count, 4, sizeof(double));
+    for (int kind = 0; keys && forces && kind < CS_STENCIL_KINDS; kind++) {
+        const cs_former *former = c->former[kind].data;
+        for (int64_t i = 0; i < c->formers[kind]; i++, n++) {
+            double *to = (double *)PyArray_DATA((PyArrayObject *)forces) + 4 * n;
+            ((uint64_t *)PyArray_DATA((PyArrayObject *)keys))[n] = former[i].key;
+            memcpy(to, former[i].force, sizeof former[i].force);
+            to[3] = former[i].before;
+        }
+    }
+    PyObject *counts = new_integers(c->formers, CS_STENCIL_KINDS);
+    cloth_end(self);
+    if (keys && forces && counts) return Py_BuildValue("(NNN)", keys, forces, counts);
+    Py_XDECREF(keys);
+    Py_XDECREF(forces);
+    Py_XDECREF(counts);
+    return NULL;
+}
+
+/* Takes them back; counts[0] + counts[1] = keys. */
+static int take_formers(cs_collisions *c, const uint64_t *key, const double *force,
+                        const int64_t *counts)
+{
+    for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
+        cs_former *to = cs_buffer_room(&c->former[kind], counts[kind], sizeof *to);
+        if (!to) return -1;
+        for (int64_t i = 0; i < counts[kind]; i++, key++, force += 4)
+            to[i] = (cs_former){*key, {force[0], force[1], force[2]}, force[3]};
+        c->formers[kind] = counts[kind];
+    }
+    return 0;
+}
+
+/* set_former_contacts(keys, forces, counts): as former_contacts has told them. */
+PyObject *cloth_set_former_contacts(cloth_object *self, PyObject *args)
+{
+    PyObject *keys, *forces, *counts;
+    if (!PyArg_ParseTuple(args, "OOO:set_former_contacts", &keys, &forces, &counts)) return NULL;
+    PyArrayObject *force = double_array(forces, "forces"), *count = NULL, *key = NULL;
+    if (!force || !(count = int64_array(counts, "counts"))) goto out;
+    key = (PyArrayObject *)PyArray_FROM_OTF(keys, NPY_UINT64, NPY_ARRAY_IN_ARRAY);
+    if (!key) goto out;
+    const int64_t *n = PyArray_DATA(count);
+    int fits = PyArray_SIZE(count) == 2 && n[0] >= 0 && n[1] >= 0 &&
+               n[0] + n[1] == PyArray_SIZE(key) && PyArray_SIZE(force) == 4 * PyArray_SIZE(key);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "forces of contacts: their numbers do not fit");
+    } else if (cloth_begin(self) == 0) {
+        if (take_formers(&self->cloth.collisions, PyArray_DATA(key), PyArray_DATA(force), n) < 0)
+            PyErr_NoMemory();
+        cloth_end(self);
+    }
+out:
+    Py_XDECREF(force);
+    Py_XDECREF(count);
+    Py_XDECREF(key);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
@@ -164,19 +249,19 @@ static PyObject *obstacle_impulses(const cs_collisions *c)
     return answer;
 }
 
-PyObject *cloth_collision_report(const cs_collisions *c)
+PyObject *cloth_collision_report(const cs_cloth *cloth)
 {
-    const cs_collision_report *r = &c->report;
-    PyObject *impulses = obstacle_impulses(c);
+    const cs_collision_report *r = &cloth->collisions.report;
+    PyObject *impulses = obstacle_impulses(&cloth->collisions);
     if (!impulses) return NULL;
     return Py_BuildValue(
-        "{s:O,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:d,s:d,s:d,s:N}", "free",
-        r->is_free ? Py_True : Py_False, "candidates", (long long)r->candidates, "contacts",
-        (long long)r->contacts, "impacts", (long long)r->impacts, "sweeps", (long long)r->sweeps,
-        "passes", (long long)r->passes, "queries", (long long)r->queries, "zones",
-        (long long)r->zones, "zone_vertices", (long long)r->zone_vertices, "touching",
-        (long long)r->touching, "obstacle_moved", r->moved, "candidate_seconds",
-        r->candidate_seconds, "narrow_seconds", r->narrow_seconds, "response_seconds",
-        r->response_seconds, "certificate_seconds", r->certificate_seconds, "obstacle_impulses",
-        impulses);
+        "{s:O,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:d,s:d,s:d,s:d,s:N}", "free",
+        r->is_free ? Py_True : Py_False, "steps_refused", (long long)cloth->refused, "candidates",
+        (long long)r->candidates, "contacts", (long long)r->contacts, "impacts",
+        (long long)r->impacts, "sweeps", (long long)r->sweeps, "passes", (long long)r->passes,
+        "queries", (long long)r->queries, "zones", (long long)r->zones, "zone_vertices",
+        (long long)r->zone_vertices, "touching", (long long)r->touching, "obstacle_moved", r->moved,
+        "numerics_seconds", cloth->report.seconds, "candidate_seconds", r->candidate_seconds,
+        "narrow_seconds", r->narrow_seconds, "response_seconds", r->response_seconds,
+        "certificate_seconds", r->certificate_seconds, "obstacle_impulses", impulses);
 }

@@ -333,7 +333,12 @@ static PyMethodDef cloth_methods[] = {
     {"check", (PyCFunction)(void (*)(void))cloth_check, METH_VARARGS,
      "check(positions, threads)\n--\n\nRaises for intersections."},
     {"contacts", (PyCFunction)(void (*)(void))cloth_contacts, METH_NOARGS,
-     "contacts()\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, is_impact)."},
+     "contacts()\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, rates, "
+     "is_impact)."},
+    {"former_contacts", (PyCFunction)(void (*)(void))cloth_former_contacts, METH_NOARGS,
+     "former_contacts()\n--\n\n(keys, forces, counts): contacts of the last step."},
+    {"set_former_contacts", (PyCFunction)(void (*)(void))cloth_set_former_contacts, METH_VARARGS,
+     "set_former_contacts(keys, forces, counts)\n--\n\nReplaces them."},
     {"set_impulses", (PyCFunction)(void (*)(void))cloth_set_impulses, METH_O,
      "set_impulses(impulses)\n--\n\nGives impulses to the contacts that `predict` has found."},
     {"report", (PyCFunction)(void (*)(void))cloth_report, METH_NOARGS,

@@ -41,7 +41,9 @@ PyObject *cloth_obstacle(cloth_object *self, PyObject *number);
 PyObject *cloth_check(cloth_object *self, PyObject *args);
 PyObject *cloth_contacts(cloth_object *self, PyObject *unused);
 PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses);
+PyObject *cloth_former_contacts(cloth_object *self, PyObject *unused);
+PyObject *cloth_set_former_contacts(cloth_object *self, PyObject *args);
 /* A dict about the collisions of the last step. */
-PyObject *cloth_collision_report(const cs_collisions *c);
+PyObject *cloth_collision_report(const cs_cloth *cloth);
 
 #endif

@@ -284,6 +284,182 @@ def test_friction_on_an_incline(side):
         assert along == pytest.approx(acceleration * 0.5, rel=0.1)
 
 
+def capstan(ratio, response, cells=24, side=6):
+    """A ribbon over half a cylinder, whose tensions have this ratio over that of slip.
+
+    It is heavy, so that elastic waves go a small part of the radius in a step: impulses of contacts
+    act on the masses of vertices, after the implicit step has spread elastic forces that far.
+    """
+    mu, radius, thickness = 0.3, 0.05, 1e-3
+    turn = np.pi / cells
+    r, cell = radius + thickness, 2 * (radius + thickness) * np.sin(turn / 2)
+    angle = np.pi - turn * np.arange(cells + 1)
+    down = cell * np.arange(1, side + 1)
+    line = np.concatenate(
+        [
+            np.column_stack([np.full(side, -r), -down[::-1]]),
+            r * np.column_stack([np.cos(angle), np.sin(angle)]),
+            np.column_stack([np.full(side, r), -down]),
+        ]
+    )
+
+    # The ribbon, of three rows of vertices.
+    flat, faces = cs.cloth.sheet(3, len(line), (1.0, 2 * cell))
+    column, y = np.arange(len(flat)) % len(line), flat[:, 1]
+    vertices = np.column_stack([line[column, 0], y, line[column, 1]])
+    rest = np.column_stack([cell * column, y, 0 * y])
+
+    # The cylinder, with straight sides below.
+    bow = np.pi + 0.6 - np.linspace(0, np.pi + 1.2, 97)
+    profile = radius * np.column_stack([np.cos(bow), np.sin(bow)])
+    profile = np.concatenate([[[profile[0, 0], -0.2]], profile, [[profile[-1, 0], -0.2]]])
+    grid, sides = cs.cloth.sheet(5, len(profile), (1.0, 2 * cell + 0.04))
+    at = np.arange(len(grid)) % len(profile)
+    cylinder = np.column_stack([profile[at, 0], grid[:, 1] - 0.02, profile[at, 1]])
+
+    # Tensions grow for half a second.
+    pull = np.zeros_like(vertices)
+    shares = np.array([1, 2, 1]) / 4
+    pull[column == 0, 2] = -shares
+    pull[column == len(line) - 1, 2] = -shares * np.exp(mu * np.pi) * ratio
+    cloth = cloth_of(
+        vertices,
+        faces,
+        cs.cloth.Collisions(thickness, mu=mu, response=response),
+        rest=rest,
+        density=1600.0,
+        young=1e4,
+        poisson=0.0,
+        bending=1e-7,
+        damping=0.02,
+        gravity=(0, 0, 0),
+        forces=lambda cloth: pull * min(1.0, 2 * cloth.time),
+        obstacles=[cs.cloth.Obstacle(cylinder, sides)],
+    )
+    cloth.run(1.6, 4e-3)
+    return cloth.velocities[column == len(line) - 1, 2].mean()
+
+
+@pytest.mark.parametrize(
+    "response", ["impulses", pytest.param("problem", marks=pytest.mark.slow)]
+)
+def test_capstan(response):
+    """The ribbon slips at the tensions T2/T1 = exp(mu pi), within three percent."""
+    assert abs(capstan(0.97, response)) < 1e-4
+    assert capstan(1.03, response) < -5e-3
+
+
+# ---- problems ------------------------------------------------------------------------------------
+
+
+def test_contacts_as_a_problem():
+    """The solution of the problem of a step gives the velocities of the step."""
+    vertices, faces = stack(2, side=4, gap=1.9e-3)
+    collisions = cs.cloth.Collisions(2e-3, mu=0.3, response="problem", options={"rtol": 1e-10})
+    cloth = cloth_of(vertices, faces, collisions, obstacles=[floor()])
+    problem = cloth.contact_problem(5e-3, "stack")
+    assert problem.name == "stack" and np.array_equal(cloth.positions, vertices)
+    result = cs.solve(problem, rtol=1e-10)
+    assert result.status == "converged"
+    cloth.step(5e-3)
+    told, contacts = cloth.info, cloth.contacts
+    assert told["problem"]["status"] == "converged"
+    assert told["problem"]["contacts"] == problem.contacts == len(contacts.gaps) > 30
+    assert told["impacts"] == 0
+    up = np.einsum("ki,ki->k", contacts.impulses, contacts.normals)
+    assert up.sum() == pytest.approx(result.impulses[:, 0].sum(), rel=1e-6)
+    assert np.linalg.norm(contacts.weights.sum(axis=1)) < 1e-12
+    assert told["obstacle_impulses"][0, 2] == pytest.approx(weight(cloth) * 5e-3, rel=1e-6)
+
+
+def test_responses_agree():
+    at = []
+    for response in RESPONSES:
+        cloth = cloth_of(
+            *stack(2, side=4), cs.cloth.Collisions(2e-3, response=response), obstacles=[floor()]
+        )
+        cloth.run(0.6, 5e-3)
+        assert cloth.info["free"]
+        at.append(cloth.positions)
+    assert at[0][:, 2] == pytest.approx(at[1][:, 2], abs=2e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "mixed"])
+def test_no_step_of_a_problem_has_a_contact(dtype):
+    cloth = thrown(
+        dtype=dtype, collisions=cs.cloth.Collisions(2e-3, mu=0.2, response="problem"), rtol=1e-4
+    )
+    for _ in range(6):
+        assert judge(cloth, 1e-2) == []
+
+
+def test_friction_free_problems():
+    cloth = cloth_of(
+        *stack(1, side=3), cs.cloth.Collisions(2e-3, response="problem"), obstacles=[floor()]
+    )
+    assert cloth.contact_problem(5e-3).contacts == 0
+    cloth.run(0.3, 5e-3)
+    assert cloth.positions[:, 2] == pytest.approx(2e-3, rel=1e-3)
+    assert cloth.contact_problem(5e-3).contacts >= 9
+    plain = cs.cloth.Cloth(*stack(1, side=3), density=1, young=1)
+    assert plain.contacts is None
+    with pytest.raises(ValueError, match="has no collisions"):
+        plain.contact_problem(1e-3)
+
+
+# ---- recordings ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+@pytest.mark.parametrize("is_moving", [False, True])
+def test_recordings_go_on_with_the_same_bits(tmp_path, response, is_moving):
+    def motion(t):
+        return np.array(FLOOR[0]) + [0, 0, 0.05 * t]
+
+    path = tmp_path / "run.vtkhdf"
+    obstacles = [floor(motion if is_moving else None)]
+    cloth = cloth_of(
+        *stack(2, side=4), cs.cloth.Collisions(2e-3, mu=0.3, response=response), obstacles=obstacles
+    )
+    cloth.run(0.15, 5e-3, record=path, every=5)
+    if is_moving:
+        with pytest.raises(ValueError, match="the motion of its obstacles, which a file cannot"):
+            cs.cloth.Cloth.load(path)
+    other = cs.cloth.Cloth.load(path, 4, obstacles=obstacles if is_moving else None)
+    for _ in range(10):
+        other.step(5e-3)
+    assert np.array_equal(other.positions, cloth.positions)
+    assert np.array_equal(other.velocities, cloth.velocities)
+    assert other.info["contacts"] == cloth.info["contacts"] > 0
+
+
+def test_recorded_obstacles_keep_their_mesh(tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    cloth = cloth_of(*stack(1, side=3), obstacles=[floor()])
+    cloth.run(0.01, 5e-3, record=path)
+    with pytest.raises(ValueError, match="obstacles has 2: the recorded cloth had 1"):
+        cs.cloth.Cloth.load(path, obstacles=[floor(), floor()])
+    with pytest.raises(ValueError, match=r"obstacles\[0\] has another mesh"):
+        cs.cloth.Cloth.load(path, obstacles=[cs.cloth.Obstacle(*cs.cloth.sheet(2, 2, 1.0))])
+
+
+@pytest.mark.slow
+def test_many_steps_take_no_more_memory():
+    resource = pytest.importorskip("resource")
+
+    def kilobytes():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    cloth = cloth_of(*stack(1, side=2, size=0.05), obstacles=[floor()])
+    for _ in range(1000):
+        cloth.step(1e-3)
+    before = kilobytes()
+    for _ in range(100_000):
+        cloth.step(1e-3)
+    assert kilobytes() - before < 2000
+    assert cloth.info["steps"] == 101_000 and cloth.info["free"]
+
+
 # ---- input ---------------------------------------------------------------------------------------
 
 

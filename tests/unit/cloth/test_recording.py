@@ -332,11 +332,13 @@ def test_what_a_cloth_was_made_of_is_its_own(path):
 
 
 def test_every_option_of_a_cloth_is_recorded(path):
-    cloth = all_arrays()
+    far = cs.cloth.Obstacle([[0, 0, -9], [1, 0, -9], [0, 1, -9]], [[0, 1, 2]])
+    cloth = all_arrays(collisions=cs.cloth.Collisions(1e-3), obstacles=[far])
     cloth.run(0, H, record=path)
     with Recording(path) as recording:
         made = recording._made
     given = {*made["options"], *made["arrays"], "faces", "velocities", "newton", "self"}
+    given -= {"obstacle_vertices", "obstacle_faces"}
     assert given == set(inspect.signature(Cloth.__init__).parameters)
 
 
