@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..._options import count
-from ...scenarios._scene import require_not_negative, require_positive
 from ..cloth import Cloth
 from ..obstacle import Obstacle
 from ..sheet import sheet as flat_sheet
@@ -69,8 +68,9 @@ def capstan(
     that touches an obstacle, the cloth between them is longer by about F h² / m: 0.1 mm here, on
     rows that are 5 mm apart. Larger loads need shorter steps.
     """
-    require_not_negative(mu=mu)
-    require_positive(ratio=ratio, load=load)
+    for name, value in (("ratio", ratio), ("load", load)):
+        if not 0 < value < np.inf:
+            raise ValueError(f"{name} is {value}: a positive number is needed")
     rows, columns = count("along", along, least=8), 5
     bend = _RADIUS + 1.05 * thickness  # chords of the polygons cut off a part of the rest
     flat, faces = flat_sheet(rows, columns, (_WIDTH, np.pi * bend + 2 * _TAIL))
