@@ -149,8 +149,6 @@ def test_a_dress_turns_with_its_body():
 
 # ---- what scenes do ------------------------------------------------------------------------------
 
-S5 = [(name, options) for name, options, *_ in VARIANTS if name in ("dress", "ribbon")]
-
 
 @pytest.mark.parametrize(("ratio", "slides"), [(2.2, False), (3.0, True)])
 def test_a_ribbon_slides_over_a_cylinder_if_loads_differ_by_more_than_friction_holds(ratio, slides):
@@ -169,19 +167,28 @@ def test_a_ribbon_slides_over_a_cylinder_if_loads_differ_by_more_than_friction_h
     assert cloth.info["free"]
 
 
+# Seconds to go: whole scenes where that takes minutes.
+RUNS = [
+    ("dress", {"version": "1a"}, 0.3),
+    ("dress", {"version": "1b"}, 1.0),
+    ("ribbon", {}, 1.0),
+    ("ribbon", {"isotropic": True}, 5.5),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "options"), S5, ids=str)
-def test_s5_scenes_are_certified_all_along(name, options):
+@pytest.mark.parametrize(("name", "options", "seconds"), RUNS, ids=str)
+def test_s5_scenes_are_certified_all_along(name, options, seconds):
     cloth = scenes.get(name)(**options)
-    seconds, h = scenes.times(name)
+    whole, h = scenes.times(name)
     certified = []
     cloth.run(seconds, h, callback=lambda made: certified.append(made.info["free"]))
     assert all(certified)
     assert cloth.time == pytest.approx(seconds)
     at = cloth.positions
     if name == "dress":  # it hangs on the shoulders, and its hem has fallen
-        assert at[:, 2].max() > 1.38
-        assert at[:, 2].min() > 0.2
-    else:  # on planes and floor
+        assert at[:, 2].max() > 1.41
+        assert 0.3 < at[:, 2].min() < 0.45
+    elif seconds == whole:  # on planes and floor
         assert at[:, 2].min() > 0
         assert at[:, 2].max() < 4
