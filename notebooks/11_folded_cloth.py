@@ -18,9 +18,10 @@
 #
 # With `response="problem"` the contacts of a step of cloth are one contact problem, of the same
 # kind as those of rigid bodies: its bodies are vertices with three degrees of freedom, and a
-# contact has four partners, a vertex and those of a face, or those of two edges. `cs.scenarios.folded_cloth` is
-# such a problem: a sheet folded like an accordion, which falls on the floor with its layers on each
-# other. This notebook looks at it and compares methods. Every claim is asserted beside it.
+# contact has four partners, a vertex and those of a face, or those of two edges.
+# `cs.scenarios.folded_cloth` is such a problem: a sheet folded like an accordion, which falls on
+# the floor with its layers on each other. This notebook looks at it and compares methods. Every
+# claim is asserted beside it.
 
 # %%
 import matplotlib.pyplot as plt
