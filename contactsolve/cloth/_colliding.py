@@ -52,7 +52,9 @@ class Colliding:
         _, _, time = core.state()
         for n, obstacle in enumerate(self.obstacles):
             if not isinstance(obstacle, Obstacle):
-                raise TypeError(f"obstacles[{n}] is {type(obstacle).__name__}: an Obstacle is needed")
+                raise TypeError(
+                    f"obstacles[{n}] is {type(obstacle).__name__}: an Obstacle is needed"
+                )
             core.add_obstacle(self._at(n, time), obstacle.faces)
 
     def _at(self, n: int, time: float) -> np.ndarray:

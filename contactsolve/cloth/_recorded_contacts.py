@@ -38,9 +38,7 @@ def options_of(cloth: Cloth) -> dict[str, Any]:
     return {
         "collisions": vars(colliding.collisions),
         "self_collisions": colliding.has_self,
-        "obstacles": [
-            [len(o.vertices), len(o.faces), o.motion is not None] for o in obstacles
-        ],
+        "obstacles": [[len(o.vertices), len(o.faces), o.motion is not None] for o in obstacles],
     }
 
 

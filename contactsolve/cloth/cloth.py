@@ -306,7 +306,9 @@ class Cloth:
         self._solved: dict[str, Any] | None = None
         if velocities is not None:
             self.velocities = velocities
-        self._colliding = self._collide(collisions, obstacles, flag("self_collisions", self_collisions))
+        self._colliding = self._collide(
+            collisions, obstacles, flag("self_collisions", self_collisions)
+        )
 
     def _collide(
         self, collisions: Any, obstacles: Sequence[Obstacle], has_self: bool
@@ -544,9 +546,7 @@ class Cloth:
         self._core.predict(*self._arguments(h), self.newton, self._threads)
         self._core.set_impulses(np.zeros((len(self._core.contacts()[3]), 3)))
         contacts = contacts_of(self._core)
-        return problem_of(
-            contacts, self._inverse_masses(), self._colliding.collisions.mu, name
-        )[0]
+        return problem_of(contacts, self._inverse_masses(), self._colliding.collisions.mu, name)[0]
 
     @property
     def contacts(self) -> Contacts | None:
@@ -643,9 +643,7 @@ class Cloth:
         IndexError
             There is no such frame.
         """
-        return restore(
-            cls, path, frame, threads, attach=attach, forces=forces, obstacles=obstacles
-        )
+        return restore(cls, path, frame, threads, attach=attach, forces=forces, obstacles=obstacles)
 
     @property
     def info(self) -> dict[str, Any]:

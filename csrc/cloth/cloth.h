@@ -114,7 +114,8 @@ typedef struct cs_cloth {
     /* Of collisions. */
     cs_collisions collisions;
     int has_collisions;
-    int64_t refused; /* steps that were not made, because their motion could not be made free of collisions */
+    int64_t
+        refused; /* steps that were not made, because their motion could not be made free of collisions */
 
     /* Of the assembly. */
     cs_cloth_shares local, outer; /* of the blocks of both matrices */
@@ -140,7 +141,8 @@ cs_status cs_cloth_begin(cs_cloth *cloth, double h, const double *target, const 
 /* Fails where a number of the system is too large for its precision, or none. */
 cs_status cs_cloth_assemble(cs_cloth *cloth, int threads, cs_error *error);
 void cs_cloth_correct(cs_cloth *cloth, const double *change, int threads);
-cs_status cs_cloth_check(const cs_cloth *cloth, cs_error *error); /* whether the iterate is finite */
+cs_status cs_cloth_check(const cs_cloth *cloth,
+                         cs_error *error); /* whether the iterate is finite */
 void cs_cloth_finish(cs_cloth *cloth);
 
 /* Adds collisions with what cs_collisions_add then adds, and checks nothing. */

@@ -44,8 +44,8 @@ typedef struct cs_collision_options {
     int64_t zones;      /* passes of impact zones, at most */
     int has_self;       /* the cloth with itself, too */
     int is_allowed;     /* what touches from the beginning is left out */
-    int is_problem;     /* near contacts are also those that the motion would reach; the caller solves them */
-    int k;              /* of the boxes */
+    int is_problem; /* near contacts are also those that the motion would reach; the caller solves them */
+    int k;          /* of the boxes */
     const cs_split_rule *rule;
 } cs_collision_options;
 
@@ -89,8 +89,8 @@ typedef struct cs_contact {
     double gap;        /* along the normal, at x0 */
     double impulse[3]; /* [N s] */
     double before[3], direction[3];
-    double former; /* force along the normal in the last step [N] */
-    int64_t visited;   /* clock of the sweep that has seen it last */
+    double former;   /* force along the normal in the last step [N] */
+    int64_t visited; /* clock of the sweep that has seen it last */
     cs_stencil_kind kind;
     int is_impact;
     int is_repeated; /* of a face beside it */
@@ -114,12 +114,13 @@ typedef struct cs_collisions {
     cs_obstacle *obstacle;
     cs_tree tree; /* of the cloth */
     cs_query query;
-    int32_t *opposite; /* (edges, 2): vertices of the faces at an edge that are not on it; -1: none */
+    int32_t
+        *opposite; /* (edges, 2): vertices of the faces at an edge that are not on it; -1: none */
 
     /* A step: arrays (vertices, 3) or (vertices). */
     double h;
     double *start, *end, *velocity;
-    double *shift; /* velocities of this step alone: x1 = x0 + h (v + shift) */
+    double *shift;           /* velocities of this step alone: x1 = x0 + h (v + shift) */
     double *inverse_mass;    /* zero: told how to move */
     const double *mass;      /* (cloth): the caller's */
     int64_t *stamp;          /* clock of the last change of the velocity */
@@ -133,7 +134,7 @@ typedef struct cs_collisions {
     int64_t formers[CS_STENCIL_KINDS];
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
-    cs_buffer leader; /* vertices of obstacles that zones touch */
+    cs_buffer leader;  /* vertices of obstacles that zones touch */
     cs_buffer scratch; /* of bytes */
     cs_collision_report report;
 } cs_collisions;
@@ -215,7 +216,7 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
 int cs_weigh_contact(const cs_collisions *c, cs_contact *contact);
 
 /* former_contacts.c: forces of the step before, as impulses of the same contacts; keeps those of this one. */
-void cs_take_formers(cs_collisions *c);
+cs_status cs_take_formers(cs_collisions *c, cs_error *error);
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
 
 /* repulsion.c: all near contacts from their impulses on; then what impacts have changed; then the ends of the motion. */
@@ -233,7 +234,8 @@ void cs_reset_zones(cs_collisions *c);
 cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error);
 
 /* certificate.c: hits <- pairs that meet in the motion from start to end, by candidates of its own; none: it is free. */
-cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hits, cs_error *error);
+cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hits,
+                     cs_error *error);
 
 static inline const int64_t *cs_candidate(const cs_candidates *pairs, int64_t i)
 {

@@ -59,20 +59,20 @@ static cs_status ask(const asking *a, const cs_response_call *call, cs_error *er
 {
     cs_collisions *c = a->c;
     cs_candidates *to = &c->pairs[a->kind];
-    const cs_query_options options = {
-        .kind = a->kind == CS_VERTEX_FACE ? CS_PAIRS_VERTEX_FACE : CS_PAIRS_EDGE_EDGE,
-        .rule = c->options.rule,
-        .max_pairs = -1,
-        .threads = call->threads,
-        .cancellation = call->cancellation};
+    const cs_query_options options = {.kind = a->kind == CS_VERTEX_FACE ? CS_PAIRS_VERTEX_FACE
+                                                                        : CS_PAIRS_EDGE_EDGE,
+                                      .rule = c->options.rule,
+                                      .max_pairs = -1,
+                                      .threads = call->threads,
+                                      .cancellation = call->cancellation};
     cs_tree *other = a->other == a->tree ? NULL : a->other;
     cs_status status = cs_query_run(a->query, a->tree, other, &options, error);
     if (status) return status;
 
     int64_t found = a->query->report.pairs;
     int64_t *pair = cs_scratch(c, found, 2 * sizeof *pair);
-    int64_t *index =
-        cs_buffer_grown(&to->index, to->count + found, to->count, CS_STENCIL_VERTICES * sizeof *index);
+    int64_t *index = cs_buffer_grown(&to->index, to->count + found, to->count,
+                                     CS_STENCIL_VERTICES * sizeof *index);
     uint64_t *key = cs_buffer_grown(&to->key, to->count + found, to->count, sizeof *key);
     if (!pair || !index || !key) return cs_no_memory(error, "%lld pairs", (long long)found);
     status = cs_query_write(a->query, pair, error);

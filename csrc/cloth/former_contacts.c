@@ -21,12 +21,12 @@ static void take(cs_contact *contact, const cs_former *former, double h, double 
     for (int k = 0; k < 3; k++) impulse[k] = h * (kept * contact->normal[k] + part * across[k]);
 }
 
-void cs_take_formers(cs_collisions *c)
+cs_status cs_take_formers(cs_collisions *c, cs_error *error)
 {
     cs_contact *contact = c->contact.data;
     double *impulse = cs_scratch(c, 3 * c->contacts, sizeof *impulse);
     int64_t n = 0;
-    if (!impulse) return;
+    if (!impulse) return cs_no_memory(error, "%lld contacts", (long long)c->contacts);
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
         const cs_former *former = c->former[kind].data, *end = former + c->formers[kind];
         for (; n < c->contacts && contact[n].kind == (cs_stencil_kind)kind; n++) {
@@ -37,6 +37,7 @@ void cs_take_formers(cs_collisions *c)
         }
     }
     cs_give_impulses(c, impulse);
+    return CS_OK;
 }
 
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error)

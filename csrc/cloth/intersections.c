@@ -52,8 +52,8 @@ static cs_text name_place(const cs_collisions *c, int64_t vertex, int64_t *numbe
     return text;
 }
 
-static cs_status tell_intersection(const cs_collisions *c, int64_t p, int64_t q, const int64_t *face,
-                                   cs_error *error)
+static cs_status tell_intersection(const cs_collisions *c, int64_t p, int64_t q,
+                                   const int64_t *face, cs_error *error)
 {
     int64_t edge[2], corner[3];
     name_place(c, p, &edge[0]);
@@ -142,7 +142,8 @@ static cs_status test_touches(cs_collisions *c, const cs_response_call *call, cs
         const unsigned char *state = c->pairs[kind].state.data;
         for (int64_t i = 0; i < c->pairs[kind].count; i++)
             if (state[i] == CS_PAIR_HIT)
-                return tell_touch(c, (cs_stencil_kind)kind, cs_candidate(&c->pairs[kind], i), error);
+                return tell_touch(c, (cs_stencil_kind)kind, cs_candidate(&c->pairs[kind], i),
+                                  error);
     }
     return CS_OK;
 }

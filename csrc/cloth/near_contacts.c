@@ -93,8 +93,8 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
     }
     cs_contact *new = &all[c->contacts];
     const cs_candidates *pairs = &c->pairs[kind];
-    *new = (cs_contact){
-        .key = ((const uint64_t *)pairs->key.data)[pair], .kind = kind, .visited = -1};
+    *new =
+        (cs_contact){.key = ((const uint64_t *)pairs->key.data)[pair], .kind = kind, .visited = -1};
     memcpy(new->vertex, cs_candidate(pairs, pair), sizeof new->vertex);
     return new;
 }
@@ -210,7 +210,7 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         status = gather(&j, pairs, error);
     }
     c->report.contacts = c->contacts;
-    if (!status) cs_take_formers(c);
+    if (!status) status = cs_take_formers(c, error);
     c->report.narrow_seconds += cs_clock() - begun;
     return status;
 }

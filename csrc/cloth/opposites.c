@@ -58,6 +58,5 @@ int cs_are_ridges(const cs_collisions *c, uint64_t key, const int64_t *vertex, c
     const double down[3] = {-n[0], -n[1], -n[2]};
     const int32_t *one = c->opposite + 2 * (key >> CS_KEY_BITS & mask);
     const int32_t *two = (o ? o->opposite : c->opposite) + 2 * (key & mask);
-    return is_ridge(c, one, 0, vertex[0], n) &&
-           is_ridge(c, two, o ? o->first : 0, vertex[2], down);
+    return is_ridge(c, one, 0, vertex[0], n) && is_ridge(c, two, o ? o->first : 0, vertex[2], down);
 }

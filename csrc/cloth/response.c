@@ -19,7 +19,8 @@ static cs_status ask_caller(const cs_response_call *call, cs_error *error)
 #define SLACK 1.0
 
 /* The ends of the motion, and candidates anew where it leaves the boxes; hits <- the pairs that meet. */
-static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *hits, cs_error *error)
+static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *hits,
+                      cs_error *error)
 {
     cs_status status = ask_caller(call, error);
     cs_move_ends(c);

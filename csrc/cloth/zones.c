@@ -71,7 +71,8 @@ static cs_status join_hits(cs_collisions *c, int *has_grown, cs_error *error)
         const cs_candidates *pairs = &c->pairs[kind];
         const unsigned char *state = pairs->state.data;
         for (int64_t i = 0; !status && i < pairs->count; i++)
-            if (state[i] == CS_PAIR_HIT) status = join_hit(c, cs_candidate(pairs, i), has_grown, error);
+            if (state[i] == CS_PAIR_HIT)
+                status = join_hit(c, cs_candidate(pairs, i), has_grown, error);
     }
     return status;
 }
@@ -85,7 +86,7 @@ typedef struct body {
     double inertia[6];                     /* xx, yy, zz, xy, xz, yz */
     double turn[3];                        /* angular velocity */
     int is_led;                            /* by vertices that are told */
-    cs_obstacle *obstacle; /* the first that it touches */
+    cs_obstacle *obstacle;                 /* the first that it touches */
 } body;
 
 static void add_point(body *b, double mass, const double *x, const double *v)

@@ -97,8 +97,7 @@ PyObject *cloth_check(cloth_object *self, PyObject *args)
         int count = cloth_threads(self, threads);
         cs_status status;
         Py_BEGIN_ALLOW_THREADS
-        status =
-            cs_collisions_check(&self->cloth.collisions, PyArray_DATA(x), count, &error);
+        status = cs_collisions_check(&self->cloth.collisions, PyArray_DATA(x), count, &error);
         Py_END_ALLOW_THREADS
         if (status) raise_error(&error);
         cloth_end(self);
@@ -161,9 +160,7 @@ PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses)
         if (PyArray_SIZE(impulse) == 3 * c->contacts) {
             cs_give_impulses(c, PyArray_DATA(impulse));
             c->is_solved = 1;
-        }
-        else
-            PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
+        } else PyErr_SetString(PyExc_ValueError, "impulses: one for each contact is needed");
         cloth_end(self);
     }
     Py_XDECREF(impulse);

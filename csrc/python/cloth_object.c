@@ -315,7 +315,8 @@ static PyMethodDef cloth_methods[] = {
     {"system", (PyCFunction)(void (*)(void))cloth_system, METH_VARARGS,
      "system(h, target, force, threads)\n--\n\nBlocks of the matrix, and the right-hand side."},
     {"step", (PyCFunction)(void (*)(void))cloth_step, METH_VARARGS,
-     "step(h, target, force, newton, threads)\n--\n\nMakes a step; False: collisions need a shorter "
+     "step(h, target, force, newton, threads)\n--\n\nMakes a step; False: collisions need a "
+     "shorter "
      "one."},
     {"predict", (PyCFunction)(void (*)(void))cloth_predict, METH_VARARGS,
      "predict(h, target, force, newton, threads)\n--\n\nBegins a step, and finds its contacts."},

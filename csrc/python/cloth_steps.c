@@ -109,14 +109,12 @@ PyObject *cloth_report(cloth_object *self, PyObject *unused)
     if (cloth_begin(self) < 0) return NULL;
     const cs_cloth *c = &self->cloth;
     PyObject *answer =
-        Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status",
-                      block_verdict(c->report.verdict), "iterations",
-                      (long long)c->report.iterations, "residual", c->report.residual, "threads",
-                      c->report.threads, "preconditioner", c->report.kind, "steps",
+        Py_BuildValue("{s:s,s:L,s:d,s:i,s:s,s:L,s:L}", "status", block_verdict(c->report.verdict),
+                      "iterations", (long long)c->report.iterations, "residual", c->report.residual,
+                      "threads", c->report.threads, "preconditioner", c->report.kind, "steps",
                       (long long)c->steps, "steps_not_converged", (long long)c->missed);
     PyObject *more = answer && c->has_collisions ? cloth_collision_report(c) : NULL;
-    if (answer && c->has_collisions && (!more || PyDict_Update(answer, more) < 0))
-        Py_CLEAR(answer);
+    if (answer && c->has_collisions && (!more || PyDict_Update(answer, more) < 0)) Py_CLEAR(answer);
     Py_XDECREF(more);
     cloth_end(self);
     return answer;

@@ -340,9 +340,7 @@ def capstan(ratio, response, cells=24, side=6):
     return cloth.velocities[column == len(line) - 1, 2].mean()
 
 
-@pytest.mark.parametrize(
-    "response", ["impulses", pytest.param("problem", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("response", ["impulses", pytest.param("problem", marks=pytest.mark.slow)])
 def test_capstan(response):
     """The ribbon slips at the tensions T2/T1 = exp(mu pi), within three percent."""
     assert abs(capstan(0.97, response)) < 1e-4
@@ -481,7 +479,9 @@ def test_an_edge_through_an_obstacle_is_named():
 
 def test_touching_is_named():
     vertices, faces = cs.cloth.sheet(2, 2, 0.2)
-    with pytest.raises(ValueError, match=r"vertex 0 of the cloth touches the face .* obstacles\[0\]"):
+    with pytest.raises(
+        ValueError, match=r"vertex 0 of the cloth touches the face .* obstacles\[0\]"
+    ):
         cloth_of(vertices, faces, obstacles=[floor()])
 
 

@@ -247,6 +247,7 @@ THREADED = [
     "test_block_systems",
     "test_ccd",
     "test_cloth",
+    "test_cloth_contacts",
     "test_collide",
     "test_copies",
     "test_lanczos",
