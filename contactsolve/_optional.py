@@ -11,6 +11,7 @@ _PACKAGES = {
     "scipy": ("SciPy", "sparse"),
     "h5py": ("h5py", "io"),
     "matplotlib": ("matplotlib", "plot"),
+    "k3d": ("k3d", "widget"),
     "meshio": ("meshio", "cloth"),
     "mujoco": ("MuJoCo", "mujoco"),
     "pandas": ("pandas", "notebook"),

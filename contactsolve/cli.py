@@ -245,6 +245,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _list_scenes(_: argparse.Namespace) -> int:
     """List the scenes with their parameters."""
     print(listing(cs.dynamics.scenes))
+    print(f"\nCloth, in Python only, as contactsolve.cloth.scenes:\n\n{listing(cs.cloth.scenes)}")
     return 0
 
 

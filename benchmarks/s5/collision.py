@@ -5,11 +5,12 @@ s5_estimate.csv   the error of the estimate in each scene: at first, and when it
 s5_splitting.csv  seconds of all queries of a scene by rule and threads; speed-ups over one thread
                   without tasks; what list scheduling of the measured tasks would give on more cores
 
-Scenes are the prescribed motions of motions.py. A step has two queries, of faces: cloth with
+Both are made for the prescribed motions of motions.py, and for the scenes as they are simulated
+(simulated.py): those tables end in "_simulated". A step has two queries, of faces: cloth with
 obstacle and cloth with itself; times are theirs, without the refit of boxes. Cases take turns in
 each step. The rule "truth" counts in a first pass, whose time is left out, as in S5.
 
-    python benchmarks/s5/collision.py [--quick] [s5_estimate s5_splitting]
+    python benchmarks/s5/collision.py [--quick] [--seconds 0.2] [s5_estimate s5_splitting ...]
 """
 
 import heapq
@@ -18,13 +19,15 @@ import time
 
 import numpy as np
 import published
+import simulated
 from motions import SCENES
 from output import panels, publish, styles
 from protocol import arguments, common
 
 import contactsolve as cs
 
-TABLES = ("s5_estimate", "s5_splitting")
+SIMULATED = "_simulated"
+TABLES = tuple(name + end for end in ("", SIMULATED) for name in ("s5_estimate", "s5_splitting"))
 QUERIES = ("external", "self")
 RULES = tuple(cs.bvh.rules())
 BASE = ("leftmost", 1)  # on one thread no task is made
@@ -62,9 +65,9 @@ def times_of(run, motion, part=1):
 # ---- figure 5 ------------------------------------------------------------------------------------
 
 
-def steps_of_estimates(run):
+def steps_of_estimates(run, motions):
     """A row for each scene and step."""
-    for scene, make in SCENES.items():
+    for scene, make in motions.items():
         motion = make()
         trees = Pair(motion)
         for t in times_of(run, motion):
@@ -97,8 +100,8 @@ def rows_of_estimates(steps):
             "steps": len(own),
             "most_tests": max(row[f"{which}_tests"] for row in own),
             "most_pairs": max(row[f"{which}_pairs"] for row in own),
-            "first_percent": errors[0],
-            "mean_percent": float(np.mean(errors)),
+            "first_percent": errors[0] if errors else None,
+            "mean_percent": float(np.mean(errors)) if errors else None,
             **{
                 f"below_{level:g}_s": settled_after(times, errors, level)
                 for level in published.ESTIMATE_ERRORS
@@ -196,9 +199,9 @@ def told_by_s5(scene, rule):
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def rows_of_splitting(run):
+def rows_of_splitting(run, motions):
     """A row for each scene and rule."""
-    for scene, make in SCENES.items():
+    for scene, make in motions.items():
         measured, model = totals(run, make), modelled(run, make)
         alone = measured[BASE][0]
         for rule in RULES:
@@ -242,13 +245,26 @@ def draw_splitting(rows):
     return figure
 
 
+def made(run, end):
+    """Motions by scenes: prescribed ones, or those of simulations."""
+    if not end:
+        return SCENES
+    return {
+        scene: lambda scene=scene: simulated.motion_of(scene, run.seconds)
+        for scene in simulated.SCENES
+    }
+
+
 def main(run):
-    if run.makes("s5_estimate"):
-        steps = list(steps_of_estimates(run))
-        common.write_csv("s5_estimate_steps", steps, run.results)
-        publish(run, "s5_estimate", list(rows_of_estimates(steps)), lambda _: draw_estimates(steps))
-    if run.makes("s5_splitting"):
-        publish(run, "s5_splitting", list(rows_of_splitting(run)), draw_splitting)
+    for end in ("", SIMULATED):
+        motions, estimate, splitting = made(run, end), f"s5_estimate{end}", f"s5_splitting{end}"
+        if run.makes(estimate):
+            steps = list(steps_of_estimates(run, motions))
+            common.write_csv(f"{estimate}_steps", steps, run.results)
+            rows = list(rows_of_estimates(steps))
+            publish(run, estimate, rows, lambda _, own=steps: draw_estimates(own))
+        if run.makes(splitting):
+            publish(run, splitting, list(rows_of_splitting(run, motions)), draw_splitting)
 
 
 if __name__ == "__main__":

@@ -152,4 +152,38 @@ LAYOUTS = {
             Column("measured", "measured", "text"),
         ),
     ),
+    "s5_scenes": Layout(
+        "Speed-ups of whole scenes",
+        "scenes.py",
+        (
+            Column("scene", "scene", "text"),
+            Column("phase", "phase", "text"),
+            Column("simulated [s]", "seconds_simulated", ".3g"),
+            Column("steps", "steps", "count"),
+            Column("iterations a step", "iterations", ".0f"),
+            Column("contacts a step", "contacts", ".0f"),
+            Column("threads", "threads", "count"),
+            Column("one thread", "alone_s", "time"),
+            Column("of the whole", "share", ".0%"),
+            Column("threads together", "seconds", "time"),
+            Column("speed-up", "speedup", ".2f"),
+            Column("S5, 4 cores", "published", "text"),
+        ),
+    ),
+    "s5_course": Layout(
+        "Speed-ups over time",
+        "scenes.py",
+        (
+            Column("scene", "scene", "text"),
+            Column("phase", "phase", "text"),
+            Column("threads", "threads", "count"),
+            Column("least", "least", ".2f"),
+            Column("mean", "mean", ".2f"),
+            Column("most", "most", ".2f"),
+            Column("most at [s]", "most_at_s", ".1f"),
+        ),
+    ),
 }
+for _name in ("s5_estimate", "s5_splitting"):
+    _layout = LAYOUTS[_name]
+    LAYOUTS[f"{_name}_simulated"] = _layout._replace(title=f"{_layout.title}, simulated scenes")

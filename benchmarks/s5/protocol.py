@@ -44,6 +44,7 @@ class Run(NamedTuple):
     threads: tuple[int, ...] = tuple(range(1, 9))
     parts: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     tables: tuple[str, ...] = ()  # of the script; none: all
+    seconds: float | None = None  # of each simulated scene, at most; None: all
 
     @property
     def team(self) -> int:
@@ -58,25 +59,36 @@ class Run(NamedTuple):
 def quick_of(run, results):
     """The same in seconds: does all work?"""
     return run._replace(
-        results=results, sheet=(20, 21), runs=1, applications=2, threads=(1, 2, 64), parts=(1, 4)
-    )
+        results=results, sheet=(20, 21), runs=1, applications=2, threads=(1, 2, 64), parts=(1, 4),
+        seconds=0.006,
+    )  # fmt: skip
 
 
 def arguments(description, tables, argv=None):
     """Read the command line that all scripts share; `tables`: those that the script writes."""
     parser = argparse.ArgumentParser(
         description=description.split("\n")[0],
-        epilog="Results go to benchmarks/results/<machine>/s5, with --quick to build/benchmarks.",
+        epilog=(
+            "Results go to benchmarks/results/<machine>/s5, with --quick or --seconds to "
+            "build/benchmarks."
+        ),
     )
     known = ", ".join(tables)
     parser.add_argument("tables", nargs="*", metavar="table", help=f"of {known}; default: all")
     parser.add_argument("--quick", action="store_true", help="a small sheet: does all work?")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="simulate only so much of each scene [s]"
+    )
+    parser.add_argument("--runs", type=int, metavar="N", help="runs that means are of (default: 3)")
     given = parser.parse_args(argv)
     for name in given.tables:
         if name not in tables:
             parser.error(f"argument table: {name!r} is none of {known}")
+    aside = ROOT / "build" / "benchmarks" / "s5"
     run = Run(common.RESULTS / common.machine() / "s5", tables=tuple(given.tables))
-    return quick_of(run, ROOT / "build" / "benchmarks" / "s5") if given.quick else run
+    run = quick_of(run, aside) if given.quick else run
+    run = run if given.runs is None else run._replace(runs=given.runs)
+    return run if given.seconds is None else run._replace(seconds=given.seconds, results=aside)
 
 
 # ---- the system ----------------------------------------------------------------------------------

@@ -8,10 +8,11 @@
 0.5
 """
 
+from . import scenes
 from .cloth import Cloth, Energy
 from .collisions import Collisions
 from .obstacle import Obstacle
 from .recording import Frame, Recording
 from .sheet import sheet
 
-__all__ = ["Cloth", "Collisions", "Energy", "Frame", "Obstacle", "Recording", "sheet"]
+__all__ = ["Cloth", "Collisions", "Energy", "Frame", "Obstacle", "Recording", "scenes", "sheet"]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .. import _core
     from ._attachment import Attachment
     from ._colliding import Colliding
+    from .collisions import Collisions
+    from .obstacle import Obstacle
 
 __all__ = ["ClothState", "Energy"]
 
@@ -66,6 +68,16 @@ class ClothState:
     def attached(self) -> np.ndarray:
         """Attached vertices, ``(k,)``."""
         return self._attachment.vertices
+
+    @property
+    def collisions(self) -> Collisions | None:
+        """How the cloth responds to collisions."""
+        return None if self._colliding is None else self._colliding.collisions
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """The obstacles."""
+        return () if self._colliding is None else self._colliding.obstacles
 
     @property
     def positions(self) -> np.ndarray:

@@ -13,10 +13,10 @@ from contactsolve.dynamics import PlacedShape, Shape, World
 if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
-__all__ = ["Scale", "Stage", "require_color", "shape_colors", "stage_of", "window_of"]
+__all__ = ["PALETTE", "Scale", "Stage", "require_color", "shape_colors", "stage_of", "window_of"]
 
 # Colours of bodies take turns; those of materials, too.
-_PALETTE = (
+PALETTE = (
     *("#5b8fc7", "#e8985a", "#6fb583", "#d4737a", "#9a8bc4"),
     *("#d9bd5b", "#64b3b8", "#c98bb0", "#a58a72", "#93a857"),
 )
@@ -127,7 +127,7 @@ def shape_colors(
     """Return a colour of each shape, ``(S, 3)``, and their scale if there is one."""
     to_rgb = optional("matplotlib.colors", "plots need").to_rgb
     fixed = np.array(to_rgb(_FIXED))
-    palette = np.array([to_rgb(one) for one in _PALETTE])
+    palette = np.array([to_rgb(one) for one in PALETTE])
     free = stage.bodies >= 0
     colors = np.tile(fixed, (len(stage.shapes), 1))
     if isinstance(color, str) and color == "body":

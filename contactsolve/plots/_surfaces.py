@@ -10,7 +10,15 @@ from contactsolve.plots._camera import Camera
 from contactsolve.plots._meshes import Mesh, around
 from contactsolve.plots._visibility import Solid
 
-__all__ = ["Polygons", "clipped", "facing_faces", "plane_axes", "shaded", "sphere_rings"]
+__all__ = [
+    "Polygons",
+    "clipped",
+    "facing_faces",
+    "light_on",
+    "plane_axes",
+    "shaded",
+    "sphere_rings",
+]
 
 _AMBIENT = 0.58  # brightness of faces that no light falls on
 
@@ -72,7 +80,7 @@ def facing_faces(
     first = points[[face[0] for face in mesh.faces]]
     seen = np.flatnonzero(np.einsum("ij,ij->i", camera.towards(first), normals) > 0)
     flat = camera.project(points)
-    colors = shaded(color, _light_on(camera, normals[seen]))
+    colors = shaded(color, light_on(camera, normals[seen]))
     # Faces of a curved surface have edges of their own colour, which close the joints.
     edges = np.where(mesh.rounded[seen, None], colors, 0.62 * colors)
     widths = np.where(mesh.rounded[seen], 0.3, 0.5)
@@ -80,7 +88,7 @@ def facing_faces(
     return Polygons(corners, list(colors), list(edges), widths.tolist())
 
 
-def _light_on(camera: Camera, normals: np.ndarray) -> np.ndarray:
+def light_on(camera: Camera, normals: np.ndarray) -> np.ndarray:
     """Return the light on faces: the camera's, and a little from its own direction."""
     return 0.85 * np.maximum(normals @ camera.light, 0.0) + 0.15 * (normals @ camera.axes[2])
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.axes import Axes
 
-__all__ = ["motion", "snapshots"]
+__all__ = ["motion", "rows_of", "snapshots"]
 
 
 def snapshots(
@@ -60,7 +60,7 @@ def snapshots(
     >>> axes = cs.plots.snapshots(world, record)  # doctest: +SKIP
     """
     drawn = _Frames(world, record, options)
-    chosen = _rows(rows, drawn.count)
+    chosen = rows_of(rows, drawn.count)
     new = axes is None
     axes = new_row(len(chosen)) if axes is None else list(axes)
     if len(axes) != len(chosen):
@@ -116,7 +116,7 @@ def motion(
         raise ValueError(f"speed is {speed}: a positive number is needed")
     drawn = _Frames(world, record, options)
     target = new_axes() if ax is None else ax
-    chosen = _rows(drawn.count if rows is None else rows, drawn.count)
+    chosen = rows_of(drawn.count if rows is None else rows, drawn.count)
     times = record["time"][chosen]
     step = (times[-1] - times[0]) / max(1, len(times) - 1)
 
@@ -174,7 +174,7 @@ class _Frames:
         ax.set_title(f"t = {columns['time'][row]:.3g} s", fontsize="medium")
 
 
-def _rows(rows: Any, count: int) -> list[int]:
+def rows_of(rows: Any, count: int) -> list[int]:
     """Return the rows of a record that are to be drawn."""
     if np.ndim(rows) == 0:
         if int(rows) != rows or rows < 1:

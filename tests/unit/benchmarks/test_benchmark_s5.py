@@ -30,7 +30,7 @@ def quick(scripts, tmp_path_factory):
 @pytest.fixture(scope="module")
 def tables(scripts, quick):
     """All scripts run once: rows by table."""
-    for script in ("numerics", "peers", "collision", "pool"):
+    for script in ("numerics", "peers", "collision", "pool", "scenes"):
         scripts(script).main(quick)
     return {
         name: list(csv.DictReader((quick.results / f"{name}.csv").read_text("utf-8").splitlines()))
@@ -38,7 +38,9 @@ def tables(scripts, quick):
     }
 
 
-DRAWN = ("s5_numerics", "s5_threads", "s5_parts", "s5_estimate", "s5_splitting", "s5_pool")
+COLLISIONS = ("s5_estimate", "s5_splitting", "s5_estimate_simulated", "s5_splitting_simulated")
+WHOLE = ("s5_scenes", "s5_course")
+DRAWN = ("s5_numerics", "s5_threads", "s5_parts", *COLLISIONS, "s5_pool", *WHOLE)
 
 
 def test_every_script_writes_its_tables_and_pictures(scripts, tables, quick):
@@ -132,6 +134,48 @@ def test_motions_are_those_of_meshes_without_gaps(scripts, scene):
             assert change.max() < 20 * motion.step
 
 
+def test_simulated_motions_are_those_of_runs(scripts, quick):
+    """Frames at the times of steps, and the last one after the end."""
+    simulated = scripts("simulated")
+    motion = simulated.motion_of("1b", quick.seconds)
+    assert motion.seconds == quick.seconds
+    cloth = simulated.cloth_of("1b")
+    np.testing.assert_array_equal(motion.cloth(0.0), cloth.positions)
+    cloth.run(2 * motion.step, motion.step)
+    np.testing.assert_array_equal(motion.cloth(2 * motion.step), cloth.positions)
+    np.testing.assert_array_equal(motion.cloth(1.0), motion.cloth(quick.seconds))
+    assert len(motion.obstacle(0.3)) == 1808
+
+
+def test_phases_of_whole_scenes(tables, quick):
+    """Each step is counted once, and a phase is a part of the whole."""
+    rows = tables["s5_scenes"]
+    assert [row["phase"] for row in rows[:4]] == ["pc", "spmv", "collision", "integral"]
+    assert [row["scene"] for row in rows] == [s for s in ("1a", "1b", "2") for _ in range(4)]
+    for row in rows:
+        assert float(row["seconds_simulated"]) == pytest.approx(quick.seconds)
+        assert float(row["alone_s"]) > 0
+        gain = float(row["alone_s"]) / float(row["seconds"])
+        assert float(row["speedup"]) == pytest.approx(gain, rel=1e-3)
+    for whole, collision in zip(rows[3::4], rows[2::4], strict=True):
+        assert float(collision["alone_s"]) < float(whole["alone_s"])
+
+
+def test_peaks_of_a_course_are_judged(scripts, tables):
+    """Rows are given: a peak at another time than S5's is told as such."""
+    remarks, rows = scripts("remarks").remarks, tables["s5_course"]
+    told = {"1b": {"collision": 0.1, "pc": 0.2}, "2": {"collision": 1.0, "pc": 4.1}}
+    given = [
+        {**row, "most_at_s": told.get(row["scene"], {}).get(row["phase"], 0.0)} for row in rows
+    ]
+    assert " ".join(remarks("s5_course", given)).count("Holds.") == 3
+    late = [{**row, "most_at_s": 2.0} for row in rows]
+    assert " ".join(remarks("s5_course", late)).count("Does not hold here.") == 3
+    assert "more than one core" in " ".join(
+        remarks("s5_course", [{**row, "most_at_s": ""} for row in rows])
+    )
+
+
 def test_boundary_and_blocks_between_parts_are_those_of_the_labels(scripts, quick):
     system = scripts("protocol").system_of(quick)
     A = cs.sparse.SymmetricBlocks(system.matrix, 3)
@@ -216,7 +260,7 @@ def test_one_table_can_be_asked_for(scripts, capsys):
     with pytest.raises(SystemExit):
         protocol.arguments("Text.", numerics.TABLES, ["s5_part"])
     assert "'s5_part' is none of" in capsys.readouterr().err
-    others = ("peers", "collision", "pool")
+    others = ("peers", "collision", "pool", "scenes")
     everything = {*numerics.TABLES, *(name for s in others for name in scripts(s).TABLES)}
     assert everything == set(scripts("layouts").LAYOUTS)
 

@@ -45,6 +45,7 @@ def test_a_run_is_recorded_and_drawn(tmp_path, capsys):
 def test_every_scene_has_a_command_and_every_parameter_an_option(capsys):
     assert main(["run", "--list"]) == 0
     listed = capsys.readouterr().out
+    assert all(f"\n{name}: " in listed for name in cs.cloth.scenes.names())
     for name in cs.dynamics.scenes.names():
         assert f"{name}: " in listed
         with pytest.raises(SystemExit) as caught:
