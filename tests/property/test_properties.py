@@ -40,14 +40,16 @@ def problems(draw, kinds=set_rows) -> ProblemArrays:
     """Any problem the package accepts: redundant contacts, fixed bodies, immovable contacts."""
     set_name, rows = draw(kinds)
     rng = np.random.default_rng(draw(seeds))
+    bodies = draw(st.integers(2, 6))
     return random_problem(
         rng,
         draw(st.integers(3, 8)),
-        draw(st.integers(2, 6)),
+        bodies,
         rows,
         draw(st.sampled_from((3, 6))),
         set_name,
         diagonal=draw(st.booleans()),
+        partners=draw(st.sampled_from((2, 2, 1, 3, min(4, bodies + 1)))),
     )
 
 
