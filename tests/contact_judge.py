@@ -1,6 +1,7 @@
 """Contacts between two states of meshes, judged in whole numbers: of all pairs of primitives."""
 
 import numpy as np
+
 from exact_ccd import CORNERS, first_contact
 
 ROUNDING = 1e-9  # of the plane that rules out a pair, in parts of its size

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,11 +17,13 @@ from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
 from ._attachment import Attachment
 from ._colliding import Colliding
-from ._contact_problem import Contacts, contacts_of, problem_of
+from ._contact_problem import contacts_of, problem_of
 from ._layout import PathLike
 from ._mesh import points, read_mesh
 from ._restoring import restore
 from ._running import run
+from ._scalars import graph_of, numbers_of, steps_of
+from ._state import ClothState, Energy
 from .collisions import Collisions
 from .obstacle import Obstacle
 
@@ -32,20 +33,10 @@ _MODELS = ("hinge", "quadratic")
 _DTYPES = ("float64", "float32", "mixed")  # by their numbers in C
 _MOST_ITERATIONS = 10_000  # of a solve, unless the caller says how many
 _MAX_ITERATIONS = 10_000_000  # that the caller may ask for: each takes a few bytes
-_MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
 _MOST_HALVINGS = 20  # of a step whose collisions cannot be resolved
 
 
-class Energy(NamedTuple):
-    """Energies of a cloth [J]; ``sum(energy)`` is that of the whole."""
-
-    kinetic: float
-    gravity: float  # zero at the origin
-    membrane: float
-    bending: float
-
-
-class Cloth:
+class Cloth(ClothState):
     """A triangle mesh with mass, membrane and bending stiffness, moved by implicit Euler steps.
 
     Parameters
@@ -126,6 +117,8 @@ class Cloth:
         ``(m, 3)``; read-only.
     attached
         Vertices ``(k,)``; read-only.
+    collisions, obstacles
+        As given, obstacles as a tuple; read-only.
     dtype
         Of the matrix; read-only.
     newton
@@ -257,7 +250,7 @@ class Cloth:
             "bending": bending,
             "damping": damping,
         }
-        numbers = _numbers(**material)
+        numbers = numbers_of(**material)
         pull = finite_array("gravity", gravity)
         if pull.shape != (3,):
             raise ValueError(f"gravity has shape {pull.shape}: (3,) is needed")
@@ -266,14 +259,14 @@ class Cloth:
         self._threads = most_threads(threads)
         most = count("max_iterations", max_iterations, least=1, most=_MAX_ITERATIONS)
         self._parts = count("parts", parts, least=1, most=max(1024, 3 * len(x)))
-        labels = labels_of(partition, self._parts, *_graph(self._faces, len(x), partition))
+        labels = labels_of(partition, self._parts, *graph_of(self._faces, len(x), partition))
 
         # The object of C, and its state.
         self._core = _core.Cloth(
             x,
             shape,
             self._faces,
-            np.concatenate([numbers, pull, _numbers(rtol=rtol)]),
+            np.concatenate([numbers, pull, numbers_of(rtol=rtol)]),
             bending_model == "quadratic",
             self._parts,
             labels,
@@ -345,98 +338,6 @@ class Cloth:
             "cloth.run(0, h, record=path), and load the frame with Cloth.load(path)"
         )
 
-    # ---- state -----------------------------------------------------------------------------------
-
-    @property
-    def dtype(self) -> str:
-        """The precision of the matrix."""
-        return self._dtype
-
-    @property
-    def newton(self) -> int:
-        """Linear solves of a step."""
-        return self._newton
-
-    @newton.setter
-    def newton(self, value: int) -> None:
-        self._newton = count("newton", value, least=1, most=1000)
-
-    @property
-    def masses(self) -> np.ndarray:
-        """Masses of the vertices, ``(n,)`` [kg]."""
-        return self._masses
-
-    @property
-    def faces(self) -> np.ndarray:
-        """Numbers of vertices, ``(m, 3)``."""
-        return self._faces
-
-    @property
-    def attached(self) -> np.ndarray:
-        """Attached vertices, ``(k,)``."""
-        return self._attachment.vertices
-
-    @property
-    def collisions(self) -> Collisions | None:
-        """How the cloth responds to collisions."""
-        return None if self._colliding is None else self._colliding.collisions
-
-    @property
-    def obstacles(self) -> tuple[Obstacle, ...]:
-        """The obstacles."""
-        return () if self._colliding is None else self._colliding.obstacles
-
-    @property
-    def positions(self) -> np.ndarray:
-        """Positions, ``(n, 3)`` [m]."""
-        return self._core.state()[0]
-
-    @positions.setter
-    def positions(self, value: Any) -> None:
-        _, v, time = self._core.state()
-        x = self._vectors(value, "positions")
-        if self._colliding is not None:
-            self._colliding.check(x)
-        self._core.set_state(x, v, time)
-
-    @property
-    def velocities(self) -> np.ndarray:
-        """Velocities, ``(n, 3)`` [m/s]."""
-        return self._core.state()[1]
-
-    @velocities.setter
-    def velocities(self, value: Any) -> None:
-        x, _, time = self._core.state()
-        self._core.set_state(x, self._vectors(value, "velocities"), time)
-
-    @property
-    def time(self) -> float:
-        """The time [s]."""
-        return self._core.state()[2]
-
-    @time.setter
-    def time(self, value: float) -> None:
-        time = float(_numbers(time=value)[0])
-        if not np.isfinite(time):
-            raise ValueError(f"time is {time:g}: a finite number of seconds is needed")
-        self._core.set_time(time)
-        if self._colliding is not None:
-            self._colliding.place(time)
-
-    def energy(self) -> Energy:
-        """Return kinetic energy, and those of gravity, membrane and bending [J].
-
-        Returns
-        -------
-        Energy
-            A tuple; that of gravity is zero at the origin.
-        """
-        return Energy(*self._core.energy())
-
-    def momentum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return linear momentum [kg m/s], and angular momentum about the origin [kg m²/s]."""
-        return self._core.momentum()
-
     # ---- steps -----------------------------------------------------------------------------------
 
     def system(self, h: float) -> tuple[SymmetricBlocks, np.ndarray]:
@@ -484,7 +385,7 @@ class Cloth:
             Another thread is in the middle of a step of this cloth. Whatever reads its state or its
             report meanwhile raises this error, too.
         """
-        length = float(_numbers(h=h)[0])
+        length = float(numbers_of(h=h)[0])
         for _ in range(_MOST_HALVINGS + 1):
             if self._make_step(length):
                 break
@@ -509,12 +410,6 @@ class Cloth:
         self._core.predict(*self._arguments(h), self.newton, self._threads)
         self._solved = colliding.solve(self._inverse_masses())
         return self._core.conclude(self._threads)
-
-    def _inverse_masses(self) -> np.ndarray:
-        """Return 1 / mass, and zeros for attached vertices."""
-        inverse = 1 / self.masses
-        inverse[self.attached] = 0
-        return inverse
 
     def contact_problem(self, h: float, name: str = "") -> Problem:
         """Return the contacts of the next step as a problem; the state stays as it is.
@@ -542,16 +437,11 @@ class Cloth:
         """
         if self._colliding is None:
             raise ValueError("this cloth has no collisions: pass collisions=Collisions(thickness)")
-        self._colliding.begin(self.time + float(_numbers(h=h)[0]))
+        self._colliding.begin(self.time + float(numbers_of(h=h)[0]))
         self._core.predict(*self._arguments(h), self.newton, self._threads)
         self._core.set_impulses(np.zeros((len(self._core.contacts()[3]), 3)))
         contacts = contacts_of(self._core)
         return problem_of(contacts, self._inverse_masses(), self._colliding.collisions.mu, name)[0]
-
-    @property
-    def contacts(self) -> Contacts | None:
-        """The contacts of the last step; None: the cloth has no collisions."""
-        return None if self._colliding is None else contacts_of(self._core)
 
     def run(
         self,
@@ -599,7 +489,7 @@ class Cloth:
         `time` is the sum of the lengths of all steps, with the rounding of each addition, so that a
         loaded cloth goes on with the same bits.
         """
-        lengths = _steps(seconds, h)
+        lengths = steps_of(seconds, h)
         run(self, lengths, callback, record, count("every", every, least=1), overwrite)
 
     @classmethod
@@ -639,7 +529,8 @@ class Cloth:
         Raises
         ------
         ValueError
-            The file, or this frame of it, is damaged; or `attach`, `forces` or `obstacles` is missing.
+            The file, or this frame of it, is damaged; or `attach`, `forces` or `obstacles` is
+            missing.
         IndexError
             There is no such frame.
         """
@@ -675,19 +566,12 @@ class Cloth:
 
     def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
         """Return the length of a step, where attached vertices will be, and forces."""
-        step = float(_numbers(h=h)[0])
+        step = float(numbers_of(h=h)[0])
         x, _, time = self._core.state()
         forces = self._forces
         if forces is not None and not isinstance(forces, np.ndarray):
             forces = self._vectors(forces(self))
         return step, self._attachment.targets(x, time + step), forces
-
-    def _vectors(self, value: Any, name: str = "forces") -> np.ndarray:
-        """Return a vector for each vertex."""
-        vectors, wanted = finite_array(name, value), (len(self.masses), 3)
-        if vectors.shape != wanted:
-            raise ValueError(f"{name} has shape {vectors.shape}: {wanted} is needed")
-        return vectors
 
     def _labels(self) -> np.ndarray:
         """Return the part of each vertex."""
@@ -696,45 +580,3 @@ class Cloth:
             np.arange(self._parts), np.diff(self._told["first"])
         )
         return labels
-
-
-def _numbers(**given: Any) -> np.ndarray:
-    """Return single numbers as an array; C checks their ranges."""
-    for name, value in given.items():
-        if np.shape(value) != () or isinstance(value, (str, bytes, complex, type(None))):
-            raise TypeError(f"{name} is {value!r}: a number is needed")
-    return np.array([_float(name, value) for name, value in given.items()])
-
-
-def _float(name: str, value: Any) -> float:
-    """Return a number, unless it is an integer beyond all floats."""
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is too large: a finite number is needed") from None
-
-
-def _steps(seconds: Any, h: Any) -> Iterable[float]:
-    """Return lengths of steps that add up to `seconds`."""
-    seconds, h = map(float, _numbers(seconds=seconds, h=h))
-    if not 0 <= seconds < np.inf:
-        raise ValueError(f"seconds is {seconds}: a number of at least 0 is needed")
-    if not 0 < h < np.inf:
-        raise ValueError(f"h is {h}: a positive number of seconds is needed")
-    whole = seconds / h
-    if whole > _MOST_STEPS:
-        raise ValueError(f"h is {h}: {seconds} s have more than 2^53 such steps")
-    full = int(whole + 1e-9)
-    rest = [seconds - full * h] if whole - full > 1e-9 else []
-    return itertools.chain(itertools.repeat(h, full), rest)
-
-
-def _graph(faces: np.ndarray, vertices: int, partition: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and indptr of the pattern of the edges; only METIS reads the indices."""
-    if not (isinstance(partition, str) and partition == "metis"):
-        return np.empty(0, np.int64), np.zeros(vertices + 1, np.int64)
-    inside = faces[((faces >= 0) & (faces < vertices)).all(axis=1)]
-    ends = np.concatenate([inside[:, [a, b]] for a in range(3) for b in range(3) if a != b])
-    keys = np.unique(ends[:, 0] * vertices + ends[:, 1])
-    indptr = np.searchsorted(keys, vertices * np.arange(vertices + 1)).astype(np.int64)
-    return keys % max(vertices, 1), indptr

@@ -31,6 +31,12 @@ def wind(cloth):
     return forces
 
 
+def colliding():
+    """Return a cloth that has every array, and an obstacle far away."""
+    far = cs.cloth.Obstacle([[0, 0, -9], [1, 0, -9], [0, 1, -9]], [[0, 1, 2]])
+    return all_arrays(collisions=cs.cloth.Collisions(1e-3), obstacles=[far])
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "run.vtkhdf"
@@ -145,7 +151,7 @@ def test_other_programs_read_the_file(path):
 def test_the_documented_datasets_are_those_of_a_recording(path):
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
     text = text[text.index("## A recording of a cloth") : text.index("## Groups within")]
-    all_arrays().run(H, H, record=path)
+    colliding().run(H, H, record=path)
     found = set()
     with h5py.File(path) as file:
         file.visititems(lambda name, node: found.add(name) if hasattr(node, "dtype") else None)
@@ -332,8 +338,7 @@ def test_what_a_cloth_was_made_of_is_its_own(path):
 
 
 def test_every_option_of_a_cloth_is_recorded(path):
-    far = cs.cloth.Obstacle([[0, 0, -9], [1, 0, -9], [0, 1, -9]], [[0, 1, 2]])
-    cloth = all_arrays(collisions=cs.cloth.Collisions(1e-3), obstacles=[far])
+    cloth = colliding()
     cloth.run(0, H, record=path)
     with Recording(path) as recording:
         made = recording._made
