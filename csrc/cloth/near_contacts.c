@@ -33,11 +33,22 @@ static int are_means_far(const cs_polygon *polygon, double reach)
     return least > 0 && least * least > reach * reach * cs_dot(n, n) * (1 + 0x1p-40);
 }
 
+/* Whether the nearest points are beyond rounding from the ends of edges and the border of a face. */
+static int is_within(const double *weight)
+{
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        if (!(fabs(weight[k]) > 1e-9)) return 0;
+    return 1;
+}
+
 /* Of two edges that are nearest at an end, or do not stand out, the faces beside them have the contact. */
-static int is_left_to_faces(const job *j, int64_t i, const cs_nearest *nearest)
+static int is_left_to_faces(const job *j, int64_t i, const cs_motion *motion,
+                            const cs_nearest *nearest)
 {
     if (j->at.kind == CS_VERTEX_FACE) return 0;
-    if (nearest->feature != CS_ON_FACE) return 1;
+    double weight[CS_STENCIL_VERTICES];
+    cs_stencil_put(motion, nearest, NULL, weight, NULL);
+    if (!is_within(weight)) return 1;
     double n[3];
     cs_assign(n, nearest->point);
     cs_normalize(n);
@@ -71,7 +82,7 @@ static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
         cs_polygon_nearest(&motion.start, &nearest);
         if (nearest.square <= TOUCH * TOUCH * motion.size * motion.size) j->near[i] = TOUCHING;
         else if (nearest.square < reach * reach)
-            j->near[i] = is_left_to_faces(j, i, &nearest) ? FAR : NEAR;
+            j->near[i] = is_left_to_faces(j, i, &motion, &nearest) ? FAR : NEAR;
     }
 }
 
@@ -113,7 +124,7 @@ static void repel(const cs_collisions *c, const cs_path *path, cs_contact *conta
         cs_normalize(contact->normal);
     }
     contact->gap = distance;
-    contact->is_inside = moment.nearest.feature == CS_ON_FACE;
+    contact->is_inside = is_within(contact->weight);
     double rest = distance - c->options.thickness;
     contact->bound = rest > 0 ? -rest / c->h : 0;
     contact->push = rest > 0 ? contact->bound : -c->options.push * rest / c->h;

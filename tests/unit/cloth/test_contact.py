@@ -199,6 +199,16 @@ def test_a_sheet_rests_on_a_plane():
     assert impulse[0, :2] == pytest.approx(0, abs=1e-9)
 
 
+def test_one_contact_for_one_place():
+    """Each vertex over one of the same mesh below: several faces have the same nearest point."""
+    vertices, faces = cs.cloth.sheet(3, 3, 0.4)
+    below = cs.cloth.Obstacle(vertices, faces)
+    cloth = cloth_of(vertices + np.array([0, 0, 1.9e-3]), faces, obstacles=[below])
+    cloth.step(1e-3)
+    assert len(cloth.contacts.gaps) == 2 * len(vertices)
+    assert cloth.contacts.gaps == pytest.approx(1.9e-3)
+
+
 def layers_of(cloth, count):
     return cloth.positions[:, 2].reshape(count, -1)
 
