@@ -117,6 +117,8 @@ class Cloth(ClothState):
         ``(m, 3)``; read-only.
     attached
         Vertices ``(k,)``; read-only.
+    collisions, obstacles
+        As given, obstacles as a tuple; read-only.
     dtype
         Of the matrix; read-only.
     newton
