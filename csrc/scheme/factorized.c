@@ -343,7 +343,8 @@ static void place_range(const cs_packed *packed, const cs_range *range, int64_t 
     int64_t lanes = group->lanes, spare = packed->first_spare + part * CS_MAX_DOF;
     int partners = group->partners;
     for (int64_t v = range->first; v < range->first + range->count; v++) {
-        const int64_t *body = blocks->bodies + partners * visit[v];
+        int64_t body[CS_MAX_PARTNERS];
+        for (int s = 0; s < partners; s++) body[s] = cs_partner_body(blocks, visit[v], s);
         for (int s = 0; s < partners && lanes == 1; s++) {
             int64_t at = body[s] < 0 ? -1 : body_place[body[s]];
             group->factors.velocity[partners * v + s] = at < 0 ? spare : at;

@@ -24,7 +24,7 @@ KNOWN_TO = {
     ],  # a packed group's own
     r"(group|blocks)->jacobian *(\[|\+)": ["problem/"],
     r"->first_row *\+": ["problem/", "solver/solver.c", "scheme/scheme.c"],  # whole groups at once
-    r"entry *\^ *1": ["problem/"],
+    r"entry *(>>|&) ": ["problem/"],
     r'"out of memory for': ["core/error.c"],
 }
 
