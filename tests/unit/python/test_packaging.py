@@ -27,6 +27,7 @@ EXTRAS = {
     "mujoco",
     "partition",
     "peers",
+    "widget",
     "pinocchio",
     "all",
     "cloth",
