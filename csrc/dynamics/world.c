@@ -105,9 +105,11 @@ void cs_world_destroy(cs_world *world)
         cs_buffer_clear(&step->group[g].bodies);
         cs_buffer_clear(&step->group[g].b);
         cs_buffer_clear(&step->group[g].parameter);
+        cs_buffer_clear(&step->group[g].compliance);
     }
     cs_buffer_clear(&step->number);
     cs_buffer_clear(&step->body);
+    cs_buffer_clear(&step->part);
     cs_buffer_clear(&step->sequence);
     cs_buffer_clear(&step->place);
     cs_buffer_clear(&step->motion);
@@ -121,6 +123,7 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&world->materials.pairs);
     cs_buffer_clear(&world->material);
     cs_buffer_clear(&world->owner);
+    cs_buffer_clear(&world->joints.apart);
     cs_buffer_clear(&world->saved.law_holds);
     cs_buffer_clear(&world->saved.number);
     cs_collider_destroy(world->collider);
@@ -358,6 +361,7 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
     }
     world->rigid.removed[body] = 1;
     world->rigid.movable[body] = 0;
+    world->joints.apart_is_known = 0;
     memset(world->rigid.now.velocity + body * world->space.dof, 0,
            sizeof(double) * (size_t)world->space.dof);
     world->step.ordered = -1;
@@ -409,10 +413,14 @@ void cs_world_look(const cs_world *world, cs_world_view *view)
                 .gap = closed->gap.data,
             },
         .impulse = closed->impulse.data,
+        .joints = world->joints.count,
+        .drive = world->joints.drive,
+        .joint_impulse = world->joints.now.impulse,
+        .joint_removed = world->joints.removed,
         .report = world->report,
         .steps = world->steps,
         .time = (double)world->steps * world->options.time_step,
-        .problem = closed->count ? world->step.problem : NULL,
+        .problem = world->step.problem,
     };
 }
 
@@ -433,7 +441,8 @@ cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *er
     world->report = (cs_step_report){.natural_map = NAN, .natural_map_scaled = NAN};
     exchange(&world->closed, &world->last);
     cs_world_begin_motion(world);
-    cs_status status = world->stepper->step(world, control, error);
+    cs_status status = cs_world_check_drives(world, error);
+    if (!status) status = world->stepper->step(world, control, error);
     if (!status) status = cs_world_check_motion(world, error);
 
     /* A step that failed leaves everything as it was, but for the problem of the step before. */
@@ -444,6 +453,7 @@ cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *er
         world->changed = 1;
         return status;
     }
+    cs_world_end_joints(world);
     cs_world_end_motion(world);
     world->changed = 0;
     world->steps++;

@@ -1,0 +1,630 @@
+"""Joints of a world: how they are added, driven and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._arrays import real_array
+
+if TYPE_CHECKING:
+    from .world import World
+
+__all__ = ["Control", "Joints", "Motor", "PlacedJoint"]
+
+_AXIS = (1.0, 0.0, 0.0)
+_UNBOUNDED = (-np.inf, np.inf)
+
+# Columns of a drive.
+_SPEED, _TARGET, _LOWER, _UPPER = range(4)
+
+
+class Motor(NamedTuple):
+    """What drives a joint.
+
+    Attributes
+    ----------
+    speed
+        That it keeps, of the second body against the first one [rad/s, m/s].
+    bound
+        Of its moment or force [N m, N]: b for −b to b, or ``(lower, upper)``. Two equal ones are a
+        force that is applied.
+    stiffness, damping
+        k [N m/rad, N/m] and c [N m s/rad, N s/m] of a spring, if one of them is above 0: the drive
+        then is −k (x − target) − c (ẋ − speed) at the end of the step, within its bounds.
+    target
+        The coordinate x that the spring pulls to [rad, m].
+    """
+
+    speed: float = 0.0
+    bound: float | tuple[float, float] = np.inf
+    stiffness: float = 0.0
+    damping: float = 0.0
+    target: float = 0.0
+
+
+class PlacedJoint(NamedTuple):
+    """A joint as it was added.
+
+    Attributes
+    ----------
+    kind
+        ``"ball"``, ``"hinge"``, ``"slider"``, ``"fixed"``, ``"distance"``, ``"gear"``,
+        ``"angular"``, ``"linear"`` or ``"ram"``.
+    bodies
+        The first and the second one; −1: the fixed world.
+    limits
+        Of its coordinate; infinite: none.
+    driven
+        Whether it has a motor.
+    """
+
+    kind: str
+    bodies: tuple[int, int]
+    limits: tuple[float, float]
+    driven: bool
+
+
+class Joints:
+    """The joints of a world, `World.joints`: ``len(world.joints)`` is their number.
+
+    Each is added by the function of its kind, which returns its number. Bodies are numbers, −1 the
+    fixed world; points and axes are in the world frame, where the bodies are when the joint is
+    added, and move with them. Rows are those of `contactsolve.joints`.
+
+    A joint has a coordinate, if it leaves something free: the angle [rad] about the axis of a
+    hinge, which counts full turns, or the travel [m] along that of a slider, of the second body
+    against the first one, both zero at the beginning; the distance [m] between the points of a ram;
+    of a ball the angle [rad] between an axis of each body. Limits bound it, and a motor drives it.
+
+    Notes
+    -----
+    Shared parameters:
+
+    limits
+        ``(lower, upper)`` of the coordinate, or None for none. They hold like contacts: a limit
+        pushes as soon as it would be passed within the step.
+    motor
+        A `Motor`, or None for none. `World.control` changes it between steps.
+    compliance
+        C of the rows that are held, a number or one for each row [m/N, rad/(N m)]: they give way by
+        C times their force.
+    contacts
+        Whether the two bodies can touch each other. Default: their contacts are left out.
+
+    Each step corrects the position error of the last one (S3 eq. 1.14, in full): it stays of the
+    second order in the step, (ωh)² r/2 of a body that turns about a joint at a distance r.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._placed: list[PlacedJoint] = []
+        # What the C library was given of each, for recordings.
+        self._given: list[tuple[str, np.ndarray, np.ndarray, np.ndarray]] = []
+
+    # ---- kinds -----------------------------------------------------------------------------------
+
+    def ball(
+        self,
+        first: int,
+        second: int,
+        point: Any,
+        *,
+        axis: Any = None,
+        cone: float = np.inf,
+        compliance: Any = 0.0,
+        contacts: bool = False,
+    ) -> int:
+        """Hold two bodies together at a point; return the number of the joint.
+
+        Parameters
+        ----------
+        first, second
+            Two bodies.
+        point
+            ``(3,)`` [m]
+        axis, cone
+            The second body's axis stays within this angle [rad] of where the first body has it;
+            infinite: any.
+        compliance, contacts
+            See `Joints`.
+        """
+        limits = (-np.inf, cone)
+        axes = (None, None) if axis is None else (axis, axis)
+        if axis is None and cone < np.inf:
+            raise TypeError(f"cone is {cone}, but axis is None: give the axis that it is about")
+        return self._add(
+            *("ball", first, second, (point, point), axes, limits, None, compliance, contacts)
+        )
+
+    def hinge(
+        self,
+        first: int,
+        second: int,
+        point: Any,
+        axis: Any,
+        *,
+        limits: Any = None,
+        motor: Motor | None = None,
+        compliance: Any = 0.0,
+        contacts: bool = False,
+    ) -> int:
+        """Let two bodies turn against each other about an axis; return the number of the joint.
+
+        Parameters
+        ----------
+        point
+            ``(3,)`` on the axis [m].
+        axis
+            ``(3,)`` of length 1.
+        first, second, limits, motor, compliance, contacts
+            See `Joints`.
+        """
+        points, axes = (point, point), (axis, axis)
+        return self._add(
+            *("hinge", first, second, points, axes, limits, motor, compliance, contacts)
+        )
+
+    def slider(
+        self,
+        first: int,
+        second: int,
+        point: Any,
+        axis: Any,
+        *,
+        limits: Any = None,
+        motor: Motor | None = None,
+        compliance: Any = 0.0,
+        contacts: bool = False,
+    ) -> int:
+        """Let two bodies slide along an axis; return the number of the joint.
+
+        Parameters
+        ----------
+        point
+            ``(3,)`` of the second body, which stays on a line [m].
+        axis
+            ``(3,)`` of length 1: of this line, which moves with the first body.
+        first, second, limits, motor, compliance, contacts
+            See `Joints`.
+        """
+        points, axes = (point, point), (axis, axis)
+        return self._add(
+            *("slider", first, second, points, axes, limits, motor, compliance, contacts)
+        )
+
+    def fixed(
+        self,
+        first: int,
+        second: int,
+        point: Any,
+        *,
+        compliance: Any = 0.0,
+        contacts: bool = False,
+    ) -> int:
+        """Weld two bodies together at a point ``(3,)`` [m]; return the number of the joint."""
+        points, axes = (point, point), (None, None)
+        return self._add(
+            *("fixed", first, second, points, axes, None, None, compliance, contacts)
+        )
+
+    def distance(
+        self,
+        first: int,
+        second: int,
+        start: Any,
+        end: Any,
+        *,
+        compliance: Any = 0.0,
+        contacts: bool = False,
+    ) -> int:
+        """Keep the distance between two points; return the number of the joint.
+
+        Parameters
+        ----------
+        start, end
+            ``(3,)`` of the first and of the second body, apart from each other [m].
+        first, second, compliance, contacts
+            See `Joints`.
+        """
+        points, axes = (start, end), (None, None)
+        return self._add(
+            *("distance", first, second, points, axes, None, None, compliance, contacts)
+        )
+
+    def gear(
+        self,
+        first: int,
+        second: int,
+        first_axis: Any,
+        second_axis: Any,
+        ratio: float = 1.0,
+        *,
+        compliance: Any = 0.0,
+        contacts: bool = False,
+    ) -> int:
+        """Couple the speeds of two shafts; return the number of the joint.
+
+        Parameters
+        ----------
+        first_axis, second_axis
+            ``(3,)`` of length 1, of each body.
+        ratio
+            The second body turns so many times as fast as the first one. Only speeds are coupled:
+            what a solve leaves inexact adds up in the angles.
+        first, second, compliance, contacts
+            See `Joints`.
+        """
+        axes = (first_axis, second_axis)
+        none = (None, None)
+        return self._add(
+            *("gear", first, second, none, axes, None, None, compliance, contacts), ratio=ratio
+        )
+
+    def angular(
+        self,
+        first: int,
+        second: int,
+        axis: Any,
+        *,
+        limits: Any = None,
+        motor: Motor | None = None,
+        contacts: bool = True,
+    ) -> int:
+        """Drive or limit the angle of two bodies that other joints hold; return its number.
+
+        Parameters
+        ----------
+        axis
+            ``(3,)`` of length 1, which moves with the first body.
+        first, second, limits, motor, contacts
+            See `Joints`; a motor or limits are needed.
+        """
+        return self._add(
+            *("angular", first, second, (None, None), (axis, axis), limits, motor, 0.0, contacts)
+        )
+
+    def linear(
+        self,
+        first: int,
+        second: int,
+        point: Any,
+        axis: Any,
+        *,
+        limits: Any = None,
+        motor: Motor | None = None,
+        contacts: bool = True,
+    ) -> int:
+        """Drive or limit the travel of two bodies that other joints hold; return its number.
+
+        Parameters
+        ----------
+        point
+            ``(3,)`` of the second body [m].
+        axis
+            ``(3,)`` of length 1, which moves with the first body.
+        first, second, limits, motor, contacts
+            See `Joints`; a motor or limits are needed.
+        """
+        points, axes = (point, point), (axis, axis)
+        return self._add(
+            *("linear", first, second, points, axes, limits, motor, 0.0, contacts)
+        )
+
+    def ram(
+        self,
+        first: int,
+        second: int,
+        start: Any,
+        end: Any,
+        *,
+        limits: Any = None,
+        motor: Motor | None = None,
+        contacts: bool = True,
+    ) -> int:
+        """Add a linear motor between two points; return the number of the joint.
+
+        Parameters
+        ----------
+        start, end
+            ``(3,)`` of the first and of the second body, apart from each other [m]. The coordinate
+            is their distance.
+        first, second, limits, motor, contacts
+            See `Joints`; a motor or limits are needed.
+        """
+        return self._add(
+            *("ram", first, second, (start, end), (None, None), limits, motor, 0.0, contacts)
+        )
+
+    def remove(self, joint: int) -> None:
+        """Remove a joint. Others keep their numbers. It goes with each of its bodies, too."""
+        self._world._core.remove_joint(joint)
+
+    # ---- what there is ---------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._placed)
+
+    def __getitem__(self, joint: int) -> PlacedJoint:
+        return self._placed[joint]
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """Angles, travels and distances at present, ``(n,)`` [rad, m]; 0 of joints without one."""
+        return self._world._core.joints()["coordinate"]
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates of the coordinates, ``(n,)`` [rad/s, m/s]."""
+        return self._world._core.joints()["rate"]
+
+    @property
+    def errors(self) -> np.ndarray:
+        """How far points and axes are apart that joints hold together, ``(n, 2)`` [m, rad]."""
+        return self._world._core.joints()["error"]
+
+    @property
+    def impulses(self) -> np.ndarray:
+        """Impulses of the last step, ``(n, 8)`` [N s, N m s].
+
+        Those of the rows that are held, at most six; that of the limit, above 0 if it pushes; that
+        of the motor.
+        """
+        return self._world._core.joints()["impulse"]
+
+    @property
+    def removed(self) -> np.ndarray:
+        """Whether each joint was removed, ``(n,)``; not those that went with their bodies."""
+        return self._world._core.joints()["removed"]
+
+    # ---- adding ----------------------------------------------------------------------------------
+
+    def _add(
+        self,
+        kind: str,
+        first: int,
+        second: int,
+        points: Sequence[Any],
+        axes: Sequence[Any],
+        limits: Any,
+        motor: Motor | None,
+        compliance: Any,
+        contacts: bool,
+        *,
+        ratio: float = 1.0,
+    ) -> int:
+        """Add a joint; return its number."""
+        if self._world.dimension != 3:
+            raise ValueError("joints need a world in space: dimension is 2")
+        if kind in ("angular", "linear", "ram") and motor is None and limits is None:
+            raise TypeError(f"motor and limits are None: a joint {kind!r} needs one of them")
+        bodies = (_body("first", first), _body("second", second))
+        frames = [self._frame(body) for body in bodies]
+        low, high = _UNBOUNDED if limits is None else _pair("limits", limits)
+        where = [
+            turn.T @ ((center if one is None else _vector(name, one)) - center)
+            for name, one, (center, turn) in zip(_point_names(kind), points, frames, strict=True)
+        ]
+        along = [
+            turn.T @ (np.array(_AXIS) if one is None else _vector(name, one))
+            for name, one, (_, turn) in zip(_axis_names(kind), axes, frames, strict=True)
+        ]
+        numbers = np.concatenate(
+            (
+                *where,
+                *along,
+                _relative(self._turn(bodies[0]), self._turn(bodies[1])),
+                [_distance(kind, points), float(ratio), low, high],
+                _six("compliance", compliance),
+                _numbers_of(motor),
+            )
+        )
+        flags = np.array([[motor is not None, bool(contacts)]], np.int64)
+        return self._take(kind, np.array([bodies], np.int64), numbers[None], flags)
+
+    def _take(self, kind: str, bodies: np.ndarray, numbers: np.ndarray, flags: np.ndarray) -> int:
+        """Add a joint as the C library has it."""
+        known = len(self._placed)
+        first = self._world._core.add_joints(kind, bodies, numbers, flags)
+        pair = bodies[0].tolist()
+        limits = tuple(numbers[0, 18:20].tolist())
+        placed = PlacedJoint(kind, (pair[0], pair[1]), limits, bool(flags[0, 0]))
+        self._placed[known:] = [placed]
+        self._given[known:] = [(kind, bodies[0], numbers[0], flags[0])]
+        return first
+
+    def _turn(self, body: int) -> np.ndarray:
+        """Return the quaternion of a body."""
+        known = 0 <= body < self._world.bodies
+        return self._world.orientations[body] if known else np.array([1.0, 0.0, 0.0, 0.0])
+
+    def _frame(self, body: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the centre of mass and the rotation matrix of a body.
+
+        Numbers of bodies that there are not are refused by the C library.
+        """
+        known = 0 <= body < self._world.bodies
+        center = self._world.positions[body] if known else np.zeros(3)
+        return center, _matrix(self._turn(body))
+
+
+class Control:
+    """What drives the joints of a world, `World.control`: it is set between steps.
+
+    Attributes
+    ----------
+    speeds, targets, lower, upper
+        Of each joint, ``(n,)``, writable: as in `Motor`. Those of joints without a motor have no
+        effect.
+
+    Examples
+    --------
+    A wheel on a hinge, which a motor of at most 2 N m turns:
+
+    >>> import contactsolve as cs
+    >>> world = cs.dynamics.World(gravity=[0, 0, 0])
+    >>> wheel = world.add_body(cs.dynamics.Cylinder(0.5, 0.1), mass=8.0)
+    >>> motor = cs.dynamics.Motor(speed=0.0, bound=2.0)
+    >>> axle = world.joints.hinge(-1, wheel, [0, 0, 0], [0, 0, 1], motor=motor)
+    >>> world.control.drive(axle, 1.0)
+    >>> record = world.run(400)
+    >>> round(float(world.joints.rates[axle]), 3)
+    0.8
+    >>> record = world.run(200)
+    >>> round(float(world.joints.rates[axle]), 3)
+    1.0
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def drive(self, joint: int, speed: float, bound: Any = None) -> None:
+        """Give a motor another speed [rad/s, m/s], and other bounds unless None, see `Motor`."""
+        drive = self._of(joint)
+        drive[_SPEED] = float(speed)
+        if bound is not None:
+            drive[_LOWER:] = _bounds(bound)
+
+    def pull(self, joint: int, target: float) -> None:
+        """Give the spring of a motor another target [rad, m]."""
+        self._of(joint)[_TARGET] = float(target)
+
+    def push(self, joint: int, force: float) -> None:
+        """Let a motor apply a moment or a force [N m, N], whatever the speed is."""
+        self._of(joint)[_LOWER:] = float(force)
+
+    @property
+    def speeds(self) -> np.ndarray:
+        """Speeds of the motors [rad/s, m/s]."""
+        return self._all()[:, _SPEED]
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Coordinates that springs pull to [rad, m]."""
+        return self._all()[:, _TARGET]
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of the motors' moments and forces [N m, N]."""
+        return self._all()[:, _LOWER]
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of the motors' moments and forces [N m, N]."""
+        return self._all()[:, _UPPER]
+
+    def _all(self) -> np.ndarray:
+        return self._world._core.joints()["drive"]
+
+    def _of(self, joint: int) -> np.ndarray:
+        """Return the drive of a joint that has a motor."""
+        joints = self._world.joints
+        if not 0 <= joint < len(joints):
+            raise ValueError(f"joint is {joint}: the world has {len(joints)} joints")
+        if not joints[joint].driven:
+            raise ValueError(f"joint is {joint}: this {joints[joint].kind} has no motor")
+        return self._all()[joint]
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def _body(name: str, value: Any) -> int:
+    if int(value) != value:
+        raise TypeError(f"{name} is {value!r}: the number of a body, or -1, is needed")
+    return int(value)
+
+
+def _vector(name: str, value: Any) -> np.ndarray:
+    given = real_array(name, value)
+    if given.shape != (3,):
+        raise ValueError(f"{name} has shape {given.shape}: (3,) is needed")
+    if not np.isfinite(given).all():
+        index = int(np.argmin(np.isfinite(given)))
+        raise ValueError(f"{name}[{index}] is {given[index]}: a finite number is needed")
+    if name.endswith("axis") and abs(np.linalg.norm(given) - 1.0) > 1e-6:
+        raise ValueError(f"{name} has the length {np.linalg.norm(given):g}: 1 is needed")
+    return given
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    given = real_array(name, value)
+    if given.shape != (2,):
+        raise ValueError(f"{name} has shape {given.shape}: (lower, upper) is needed")
+    low, high = given.tolist()
+    if not low < high:
+        raise ValueError(f"{name} is ({low:g}, {high:g}): the upper one has to be above the lower")
+    return low, high
+
+
+def _bounds(bound: Any) -> tuple[float, float]:
+    """Return the lower and the upper bound of a motor."""
+    given = real_array("bound", bound)
+    if given.shape not in ((), (2,)):
+        raise ValueError(f"bound has shape {given.shape}: a number or (lower, upper) is needed")
+    if given.shape == () and not given >= 0.0:
+        raise ValueError(f"bound is {given}: a number of at least 0 is needed")
+    low, high = (-float(given), float(given)) if given.shape == () else given.tolist()
+    if not low <= high:
+        raise ValueError(f"bound is ({low:g}, {high:g}): the upper one is below the lower")
+    return low, high
+
+
+def _six(name: str, value: Any) -> np.ndarray:
+    """Return compliances of six rows, of which a joint may hold fewer."""
+    given = real_array(name, value)
+    if given.ndim > 1 or given.size > 6:
+        raise ValueError(f"{name} has shape {given.shape}: a number, or one for each row")
+    return np.full(6, given) if given.ndim == 0 else np.pad(given, (0, 6 - len(given)))
+
+
+def _numbers_of(motor: Motor | None) -> list[float]:
+    """Return stiffness, damping and drive."""
+    if motor is None:
+        return [0.0] * 6
+    if not isinstance(motor, Motor):
+        raise TypeError(f"motor is {motor!r}: a contactsolve.dynamics.Motor is needed")
+    for name in ("speed", "stiffness", "damping", "target"):
+        value = getattr(motor, name)
+        if not np.isfinite(value) or (name in ("stiffness", "damping") and value < 0.0):
+            raise ValueError(f"motor.{name} is {value}: a finite number, of at least 0 for springs")
+    low, high = _bounds(motor.bound)
+    own = motor.stiffness, motor.damping, motor.speed, motor.target, low, high
+    return [float(one) for one in own]
+
+
+def _point_names(kind: str) -> tuple[str, str]:
+    return ("start", "end") if kind in ("distance", "ram") else ("point", "point")
+
+
+def _axis_names(kind: str) -> tuple[str, str]:
+    return ("first_axis", "second_axis") if kind == "gear" else ("axis", "axis")
+
+
+def _distance(kind: str, points: Sequence[Any]) -> float:
+    """Return the distance between the points of a joint that has two."""
+    if kind not in ("distance", "ram"):
+        return 1.0
+    length = float(np.linalg.norm(_vector("end", points[1]) - _vector("start", points[0])))
+    if length == 0.0:
+        raise ValueError(f"end is {points[1]!r}, as is start: they must be apart")
+    return length
+
+
+# ---- rotations ----------------------------------------------------------------------------------
+
+
+def _matrix(q: np.ndarray) -> np.ndarray:
+    """Return the rotation matrix of a unit quaternion."""
+    w, v = q[0], q[1:]
+    cross = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    return np.eye(3) + 2.0 * (w * cross + cross @ cross)
+
+
+def _relative(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return conj(first) second, quaternions."""
+    w, v = first[0], -first[1:]
+    u = second[1:]
+    return np.concatenate(([w * second[0] - v @ u], w * u + second[0] * v + np.cross(v, u)))
