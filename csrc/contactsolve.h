@@ -832,6 +832,7 @@ typedef struct cs_world_options {
     double activation;      /* contacts with at most this gap are closed [m] */
     const char *stepper;    /* cs_stepper_name */
     const char *gyroscopic; /* "explicit", "implicit" or "none" */
+    const char *tension;    /* of joints: "explicit" or "implicit" */
     cs_options solver; /* of each step's problem; what it points to exists as long as the world */
 } cs_world_options;
 

@@ -9,6 +9,7 @@
  * A linear row holds at the point of the second body, for both bodies: then the impulses of a joint have no moment about
  * each other, and a slider's rows are the derivatives of its position.  S3 section 1.2; Bender, Erleben and Trinkle,
  * Interactive simulation of rigid body dynamics in computer graphics, 2014 */
+#include "core/error.h"
 #include "core/vector.h"
 #include "dynamics/tangents.h"
 #include "dynamics/world.h"
@@ -344,6 +345,49 @@ void cs_fill_joints(void *context, int64_t piece, int64_t begin, int64_t end)
     cs_world *world = context;
     const cs_joint_part *part = world->step.part.data;
     for (int64_t i = begin; i < end; i++) fill_part(world, &part[i]);
+}
+
+/* ---- tension ------------------------------------------------------------------------------------- */
+
+/* tension (3, 3) += (f . r) (1 - n n^T), n = r / |r|: the moments by which a force f at the end of an arm r pulls a body
+ * back that turns; nothing of one that pushes it on. */
+static void add_tension(const double *force, const double *arm, double *tension)
+{
+    double along = cs_dot(force, arm), square = cs_dot(arm, arm);
+    if (!(along > 0 && square > 0)) return;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            tension[3 * i + j] += along * ((i == j) - arm[i] * arm[j] / square);
+}
+
+/* The first three rows of these kinds hold two points together. */
+static int holds_points(cs_joint_kind kind)
+{
+    return kind == CS_JOINT_BALL || kind == CS_JOINT_HINGE || kind == CS_JOINT_FIXED;
+}
+
+cs_status cs_world_find_tension(cs_world *world, cs_error *error)
+{
+    const cs_joints *joints = &world->joints;
+    int64_t bodies = world->rigid.count;
+    if (!joints->implicit || !joints->count) return CS_OK;
+    double *tension = cs_buffer_room(&world->joints.tension, 9 * bodies, sizeof *tension);
+    if (!tension) return cs_no_memory(error, "%lld bodies", (long long)bodies);
+    memset(tension, 0, sizeof(double) * 9 * (size_t)bodies);
+    for (int64_t i = 0; i < joints->count; i++) {
+        const cs_joint *joint = &joints->joint[i];
+        if (!holds_points(joint->kind) || !cs_joint_is_active(world, i)) continue;
+        side both[2];
+        place(&world->rigid.next, joint, both);
+        for (int k = 0; k < 2; k++) {
+            double force[3], arm[3], scale = (k ? 1 : -1) / world->options.time_step;
+            for (int c = 0; c < 3; c++)
+                force[c] = scale * joints->now.impulse[i * CS_JOINT_ROWS + c];
+            cs_subtract(both[k].point, both[k].position, arm);
+            if (joint->body[k] >= 0) add_tension(force, arm, tension + 9 * joint->body[k]);
+        }
+    }
+    return CS_OK;
 }
 
 /* ---- measures -------------------------------------------------------------------------------------- */

@@ -251,6 +251,7 @@ cs_status cs_world_add_joints(cs_world *world, const cs_joint *given, int64_t co
     }
     joints->count += count;
     joints->apart_is_known = 0;
+    if (joints->implicit) world->rigid.isotropic = 0; /* tension depends on directions */
     world->changed = 1;
     *first = begin;
     return CS_OK;

@@ -27,6 +27,8 @@ typedef struct cs_joints {
     cs_buffer apart; /* (aparts, 2) int64_t: sorted pairs of bodies without contacts */
     int64_t aparts;
     int apart_is_known;
+    int implicit;      /* tension */
+    cs_buffer tension; /* (bodies, 9): moments per angle that pull bodies back, if implicit */
 } cs_joints;
 
 typedef enum cs_part_kind { CS_PART_HELD, CS_PART_LIMIT, CS_PART_DRIVE } cs_part_kind;

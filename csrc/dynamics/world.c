@@ -22,6 +22,7 @@ cs_world_options cs_world_options_default(void)
         .activation = 1e-9,
         .stepper = "moreau",
         .gyroscopic = "explicit",
+        .tension = "explicit",
         .solver = cs_options_default(),
     };
     options.solver.method = "auto";
@@ -31,6 +32,7 @@ cs_world_options cs_world_options_default(void)
 }
 
 static const char *const gyroscopic_words[] = {"none", "explicit", "implicit", NULL};
+static const char *const tension_words[] = {"explicit", "implicit", NULL};
 
 /* The index of a word; -1 if it is unknown. */
 static int find_word(const char *const *words, const char *word)
@@ -60,6 +62,10 @@ static cs_status check_options(const cs_world_options *options, cs_error *error)
         return cs_fail(error, CS_UNKNOWN_NAME,
                        "gyroscopic is '%s': 'none', 'explicit' or 'implicit' is needed",
                        cs_word(options->gyroscopic).text);
+    if (find_word(tension_words, options->tension) < 0)
+        return cs_fail(error, CS_UNKNOWN_NAME,
+                       "tension is '%s': 'explicit' or 'implicit' is needed",
+                       cs_word(options->tension).text);
     return CS_OK;
 }
 
@@ -73,6 +79,7 @@ cs_status cs_world_create(cs_world **created, const cs_world_options *options, c
     world->options = *options;
     world->stepper = cs_stepper_find(options->stepper);
     world->gyroscopic = (cs_gyroscopic)find_word(gyroscopic_words, options->gyroscopic);
+    world->joints.implicit = find_word(tension_words, options->tension);
     world->space = options->dimension == 3 ? (cs_space){3, 6, 4, 9} : (cs_space){2, 3, 1, 1};
     world->rigid.isotropic = 1;
     world->step.ordered = -1;
@@ -124,6 +131,7 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&world->material);
     cs_buffer_clear(&world->owner);
     cs_buffer_clear(&world->joints.apart);
+    cs_buffer_clear(&world->joints.tension);
     cs_buffer_clear(&world->saved.law_holds);
     cs_buffer_clear(&world->saved.number);
     cs_collider_destroy(world->collider);

@@ -262,6 +262,9 @@ cs_status cs_world_check_drives(const cs_world *world, cs_error *error);
 cs_status cs_world_find_apart(cs_world *world, cs_error *error);
 int cs_are_apart(const cs_world *world, int64_t first, int64_t second);
 
+/* joints.tension <- that of the joints' impulses in the step before, at next; nothing if it is explicit. */
+cs_status cs_world_find_tension(cs_world *world, cs_error *error);
+
 /* Whether any joint has rows in the problem of a step. */
 int cs_joints_have_rows(const cs_world *world);
 

@@ -22,7 +22,7 @@ void world_end(world_object *self) { atomic_flag_clear(&self->busy); }
 static const field option_fields[] = {
     FIELD(cs_world_options, dimension, INT),     FIELD(cs_world_options, time_step, DOUBLE),
     FIELD(cs_world_options, activation, DOUBLE), FIELD(cs_world_options, stepper, TEXT),
-    FIELD(cs_world_options, gyroscopic, TEXT),
+    FIELD(cs_world_options, gyroscopic, TEXT),   FIELD(cs_world_options, tension, TEXT),
 };
 enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
 
