@@ -31,6 +31,7 @@ from contactsolve.dynamics.scenes.hopper import discharged as discharged
 from contactsolve.dynamics.scenes.hopper import hopper as hopper
 from contactsolve.dynamics.scenes.overhanging_tower import overhanging_tower as overhanging_tower
 from contactsolve.dynamics.scenes.pile import pile as pile
+from contactsolve.dynamics.scenes.ragdolls import ragdolls as ragdolls
 from contactsolve.dynamics.scenes.spheres_in_a_box import spheres_in_a_box as spheres_in_a_box
 from contactsolve.dynamics.scenes.winch import winch as winch
 from contactsolve.dynamics.world import World

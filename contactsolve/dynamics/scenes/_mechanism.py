@@ -17,7 +17,7 @@ from contactsolve.dynamics.shapes import Box, Capsule, Cylinder, Shape
 from contactsolve.dynamics.world import World
 from contactsolve.scenarios._mechanism import PLACES, TIME_STEP, Mechanism, along
 
-__all__ = ["mechanism_world", "oriented"]
+__all__ = ["mechanism_world", "oriented", "with_many_sweeps"]
 
 # From the z axis, along which round shapes lie, to the x axis of the bodies of a mechanism.
 _LYING = np.array([np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0])
@@ -46,7 +46,8 @@ def mechanism_world(
     made = Mechanism(compliance)
     PLACES[name](made, 0.0)
     usual = {"stepper": "semi_implicit_euler", "gyroscopic": "implicit", "tension": "implicit"}
-    world = space_world(options, time_step=TIME_STEP, **usual)
+    usual["time_step"] = TIME_STEP
+    world = space_world(with_many_sweeps(options), **usual)
     material = Material(mu)
     add_ground(world, material)
     for number, part in enumerate(made.parts):
@@ -67,6 +68,12 @@ def mechanism_world(
         for joint in several:
             _join(world, kind, joint)
     return world
+
+
+def with_many_sweeps(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a world of joints: a fixed number of sweeps, unless a method is given."""
+    sweeps = {"method": "gauss_seidel", "max_iterations": 500, "rtol": None, "atol": None}
+    return options if "method" in options else {**sweeps, **options}
 
 
 def _shape(kind: str, sizes: tuple[float, ...]) -> Shape:

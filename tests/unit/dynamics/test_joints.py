@@ -430,3 +430,55 @@ def test_driven_bodies_drive_joints():
     assert made.joints.errors[pin, 0] < 1e-3
     reached = made.positions[rod] - at
     assert np.linalg.norm(reached) == pytest.approx(1.0, abs=2e-3)
+
+
+# ---- tension -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tension", "stable"), [("explicit", False), ("implicit", True)])
+def test_implicit_tension_keeps_a_loaded_chain_still(tension, stable):
+    # Links of 1 kg swing with 12 T / (m l): above 2 / h under the weight of what hangs on them.
+    made = dynamics.World(
+        time_step=1 / 60,
+        stepper="semi_implicit_euler",
+        gyroscopic="implicit",
+        tension=tension,
+        max_iterations=5000,
+    )
+    last = -1
+    for k in range(10):
+        own = {"mass": 1.0} if k < 9 else {"mass": 100.0}
+        link = made.add_body(dynamics.Capsule(0.03, 0.07), [0, 0, -0.2 * k - 0.1], **own)
+        made.joints.ball(last, link, [0, 0, -0.2 * k])
+        last = link
+    made.place(4, velocity=[0.01, 0, 0, 0, 0, 0])
+    made.run(200)
+    fastest = np.abs(made.velocities).max()
+    assert fastest < 0.02 if stable else fastest > 1.0
+
+
+def test_implicit_tension_damps_to_first_order():
+    lost = []
+    for h in (4e-3, 2e-3, 1e-3):
+        made = pendulum("hinge", 1.0, time_step=h, tension="implicit")
+        before = sum(made.energy())
+        made.run(int(2.0 / h))
+        lost.append(before - sum(made.energy()))
+    assert all(1.7 < a / b < 2.3 for a, b in zip(lost, lost[1:], strict=False))
+
+
+def test_scenes_of_s3_stay_together():
+    for made in (dynamics.scenes.hoisted_chain(), dynamics.scenes.winch()):
+        made.run(120)
+        assert made.joints.errors[:, 0].max() < 1e-2
+        assert max(0.0, -made.contacts.gaps.min()) < 2e-2
+    assert made.joints.coordinates.min() == pytest.approx(-2 / 0.44, rel=1e-2)  # turns of the drum
+
+
+def test_ragdolls_come_to_rest_within_their_limits():
+    made = dynamics.scenes.ragdolls(1)
+    made.run(720)
+    assert made.energy()[0] < 10.0
+    for joint, coordinate in enumerate(made.joints.coordinates):
+        low, high = made.joints[joint].limits
+        assert low - 0.05 < coordinate < high + 0.05
