@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import real_array
+from ._joint_arguments import (
+    Motor,
+    axis_names,
+    body_of,
+    bounds_of,
+    compliances_of,
+    distance_of,
+    matrix_of,
+    motor_numbers,
+    pair_of,
+    point_names,
+    relative_turn,
+    vector_of,
+)
 
 if TYPE_CHECKING:
     from .world import World
@@ -19,30 +32,6 @@ _UNBOUNDED = (-np.inf, np.inf)
 
 # Columns of a drive.
 _SPEED, _TARGET, _LOWER, _UPPER = range(4)
-
-
-class Motor(NamedTuple):
-    """What drives a joint.
-
-    Attributes
-    ----------
-    speed
-        That it keeps, of the second body against the first one [rad/s, m/s].
-    bound
-        Of its moment or force [N m, N]: b for −b to b, or ``(lower, upper)``. Two equal ones are a
-        force that is applied.
-    stiffness, damping
-        k [N m/rad, N/m] and c [N m s/rad, N s/m] of a spring, if one of them is above 0: the drive
-        then is −k (x − target) − c (ẋ − speed) at the end of the step, within its bounds.
-    target
-        The coordinate x that the spring pulls to [rad, m].
-    """
-
-    speed: float = 0.0
-    bound: float | tuple[float, float] = np.inf
-    stiffness: float = 0.0
-    damping: float = 0.0
-    target: float = 0.0
 
 
 class PlacedJoint(NamedTuple):
@@ -206,9 +195,7 @@ class Joints:
     ) -> int:
         """Weld two bodies together at a point ``(3,)`` [m]; return the number of the joint."""
         points, axes = (point, point), (None, None)
-        return self._add(
-            *("fixed", first, second, points, axes, None, None, compliance, contacts)
-        )
+        return self._add(*("fixed", first, second, points, axes, None, None, compliance, contacts))
 
     def distance(
         self,
@@ -309,9 +296,7 @@ class Joints:
             See `Joints`; a motor or limits are needed.
         """
         points, axes = (point, point), (axis, axis)
-        return self._add(
-            *("linear", first, second, points, axes, limits, motor, 0.0, contacts)
-        )
+        return self._add(*("linear", first, second, points, axes, limits, motor, 0.0, contacts))
 
     def ram(
         self,
@@ -400,25 +385,25 @@ class Joints:
             raise ValueError("joints need a world in space: dimension is 2")
         if kind in ("angular", "linear", "ram") and motor is None and limits is None:
             raise TypeError(f"motor and limits are None: a joint {kind!r} needs one of them")
-        bodies = (_body("first", first), _body("second", second))
+        bodies = (body_of("first", first), body_of("second", second))
         frames = [self._frame(body) for body in bodies]
-        low, high = _UNBOUNDED if limits is None else _pair("limits", limits)
+        low, high = _UNBOUNDED if limits is None else pair_of("limits", limits)
         where = [
-            turn.T @ ((center if one is None else _vector(name, one)) - center)
-            for name, one, (center, turn) in zip(_point_names(kind), points, frames, strict=True)
+            turn.T @ ((center if one is None else vector_of(name, one)) - center)
+            for name, one, (center, turn) in zip(point_names(kind), points, frames, strict=True)
         ]
         along = [
-            turn.T @ (np.array(_AXIS) if one is None else _vector(name, one))
-            for name, one, (_, turn) in zip(_axis_names(kind), axes, frames, strict=True)
+            turn.T @ (np.array(_AXIS) if one is None else vector_of(name, one))
+            for name, one, (_, turn) in zip(axis_names(kind), axes, frames, strict=True)
         ]
         numbers = np.concatenate(
             (
                 *where,
                 *along,
-                _relative(self._turn(bodies[0]), self._turn(bodies[1])),
-                [_distance(kind, points), float(ratio), low, high],
-                _six("compliance", compliance),
-                _numbers_of(motor),
+                relative_turn(self._turn(bodies[0]), self._turn(bodies[1])),
+                [distance_of(kind, points), float(ratio), low, high],
+                compliances_of("compliance", compliance),
+                motor_numbers(motor),
             )
         )
         flags = np.array([[motor is not None, bool(contacts)]], np.int64)
@@ -447,7 +432,7 @@ class Joints:
         """
         known = 0 <= body < self._world.bodies
         center = self._world.positions[body] if known else np.zeros(3)
-        return center, _matrix(self._turn(body))
+        return center, matrix_of(self._turn(body))
 
 
 class Control:
@@ -485,7 +470,7 @@ class Control:
         drive = self._of(joint)
         drive[_SPEED] = float(speed)
         if bound is not None:
-            drive[_LOWER:] = _bounds(bound)
+            drive[_LOWER:] = bounds_of(bound)
 
     def pull(self, joint: int, target: float) -> None:
         """Give the spring of a motor another target [rad, m]."""
@@ -526,105 +511,3 @@ class Control:
         if not joints[joint].driven:
             raise ValueError(f"joint is {joint}: this {joints[joint].kind} has no motor")
         return self._all()[joint]
-
-
-# ---- arguments ----------------------------------------------------------------------------------
-
-
-def _body(name: str, value: Any) -> int:
-    if int(value) != value:
-        raise TypeError(f"{name} is {value!r}: the number of a body, or -1, is needed")
-    return int(value)
-
-
-def _vector(name: str, value: Any) -> np.ndarray:
-    given = real_array(name, value)
-    if given.shape != (3,):
-        raise ValueError(f"{name} has shape {given.shape}: (3,) is needed")
-    if not np.isfinite(given).all():
-        index = int(np.argmin(np.isfinite(given)))
-        raise ValueError(f"{name}[{index}] is {given[index]}: a finite number is needed")
-    if name.endswith("axis") and abs(np.linalg.norm(given) - 1.0) > 1e-6:
-        raise ValueError(f"{name} has the length {np.linalg.norm(given):g}: 1 is needed")
-    return given
-
-
-def _pair(name: str, value: Any) -> tuple[float, float]:
-    given = real_array(name, value)
-    if given.shape != (2,):
-        raise ValueError(f"{name} has shape {given.shape}: (lower, upper) is needed")
-    low, high = given.tolist()
-    if not low < high:
-        raise ValueError(f"{name} is ({low:g}, {high:g}): the upper one has to be above the lower")
-    return low, high
-
-
-def _bounds(bound: Any) -> tuple[float, float]:
-    """Return the lower and the upper bound of a motor."""
-    given = real_array("bound", bound)
-    if given.shape not in ((), (2,)):
-        raise ValueError(f"bound has shape {given.shape}: a number or (lower, upper) is needed")
-    if given.shape == () and not given >= 0.0:
-        raise ValueError(f"bound is {given}: a number of at least 0 is needed")
-    low, high = (-float(given), float(given)) if given.shape == () else given.tolist()
-    if not low <= high:
-        raise ValueError(f"bound is ({low:g}, {high:g}): the upper one is below the lower")
-    return low, high
-
-
-def _six(name: str, value: Any) -> np.ndarray:
-    """Return compliances of six rows, of which a joint may hold fewer."""
-    given = real_array(name, value)
-    if given.ndim > 1 or given.size > 6:
-        raise ValueError(f"{name} has shape {given.shape}: a number, or one for each row")
-    return np.full(6, given) if given.ndim == 0 else np.pad(given, (0, 6 - len(given)))
-
-
-def _numbers_of(motor: Motor | None) -> list[float]:
-    """Return stiffness, damping and drive."""
-    if motor is None:
-        return [0.0] * 6
-    if not isinstance(motor, Motor):
-        raise TypeError(f"motor is {motor!r}: a contactsolve.dynamics.Motor is needed")
-    for name in ("speed", "stiffness", "damping", "target"):
-        value = getattr(motor, name)
-        if not np.isfinite(value) or (name in ("stiffness", "damping") and value < 0.0):
-            raise ValueError(f"motor.{name} is {value}: a finite number, of at least 0 for springs")
-    low, high = _bounds(motor.bound)
-    own = motor.stiffness, motor.damping, motor.speed, motor.target, low, high
-    return [float(one) for one in own]
-
-
-def _point_names(kind: str) -> tuple[str, str]:
-    return ("start", "end") if kind in ("distance", "ram") else ("point", "point")
-
-
-def _axis_names(kind: str) -> tuple[str, str]:
-    return ("first_axis", "second_axis") if kind == "gear" else ("axis", "axis")
-
-
-def _distance(kind: str, points: Sequence[Any]) -> float:
-    """Return the distance between the points of a joint that has two."""
-    if kind not in ("distance", "ram"):
-        return 1.0
-    length = float(np.linalg.norm(_vector("end", points[1]) - _vector("start", points[0])))
-    if length == 0.0:
-        raise ValueError(f"end is {points[1]!r}, as is start: they must be apart")
-    return length
-
-
-# ---- rotations ----------------------------------------------------------------------------------
-
-
-def _matrix(q: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a unit quaternion."""
-    w, v = q[0], q[1:]
-    cross = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-    return np.eye(3) + 2.0 * (w * cross + cross @ cross)
-
-
-def _relative(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return conj(first) second, quaternions."""
-    w, v = first[0], -first[1:]
-    u = second[1:]
-    return np.concatenate(([w * second[0] - v @ u], w * u + second[0] * v + np.cross(v, u)))

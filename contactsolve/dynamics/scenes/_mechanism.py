@@ -46,8 +46,7 @@ def mechanism_world(
     made = Mechanism(compliance)
     PLACES[name](made, 0.0)
     usual = {"stepper": "semi_implicit_euler", "gyroscopic": "implicit", "tension": "implicit"}
-    usual["time_step"] = TIME_STEP
-    world = space_world(with_many_sweeps(options), **usual)
+    world = space_world(with_many_sweeps(options), time_step=TIME_STEP, **usual)
     material = Material(mu)
     add_ground(world, material)
     for number, part in enumerate(made.parts):
@@ -87,7 +86,7 @@ def _join(world: World, kind: str, joint: Any) -> int:
     """Add a joint of a mechanism."""
     first, second = joint.bodies
     add = world.joints
-    soft = {"compliance": np.asarray(joint.compliance) * TIME_STEP**2}
+    soft: dict[str, Any] = {"compliance": np.asarray(joint.compliance) * TIME_STEP**2}
     if kind in ("motor", "actuator"):
         motor = Motor(joint.speed, joint.bound)
         if kind == "motor":
@@ -107,7 +106,7 @@ def _join(world: World, kind: str, joint: Any) -> int:
 
 def quaternion(turn: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the unit quaternion w, x, y, z of a rotation ``(3, 3)``."""
-    # Each entry of 4 q q^T is a sum of entries of the rotation: its largest row is q, but for scale.
+    # 4 q q^T is linear in the rotation: its largest row is q, but for scale.
     a = np.asarray(turn, float)
     outer = np.empty((4, 4))
     outer[0, 0] = 1.0 + np.trace(a)

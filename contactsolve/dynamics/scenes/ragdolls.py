@@ -42,8 +42,8 @@ def ragdolls(count: int = 3, *, mu: float = 0.6, seed: int = 0, **options: Any) 
     """
     require_count(count=count)
     require_not_negative(mu=mu)
-    usual = {"stepper": "semi_implicit_euler", "gyroscopic": "implicit", "time_step": 1.0 / 240.0}
-    world = space_world(with_many_sweeps(options), **usual)
+    usual = {"stepper": "semi_implicit_euler", "gyroscopic": "implicit"}
+    world = space_world(with_many_sweeps(options), time_step=1.0 / 240.0, **usual)
     material = Material(mu)
     add_ground(world, material)
     rng = np.random.default_rng(seed)
@@ -57,17 +57,17 @@ def _ragdoll(
     world: World, hips: NDArray[np.float64], velocity: NDArray[np.float64], material: Material
 ) -> None:
     """Add an upright ragdoll whose hips are at this place."""
-    own = {"density": _DENSITY, "velocity": velocity, "material": material}
-    pelvis = world.add_body(Box([0.1, 0.16, 0.09]), hips, **own)
-    chest = world.add_body(Box([0.11, 0.18, 0.2]), hips + [0.0, 0.0, 0.33], **own)
-    head = world.add_body(Sphere(0.11), hips + [0.0, 0.0, 0.7], **own)
     up = -_DOWN
-    world.joints.ball(pelvis, chest, hips + [0.0, 0.0, 0.11], axis=up, cone=0.6)
-    world.joints.ball(chest, head, hips + [0.0, 0.0, 0.56], axis=up, cone=0.7)
+    own: dict[str, Any] = {"density": _DENSITY, "velocity": velocity, "material": material}
+    pelvis = world.add_body(Box([0.1, 0.16, 0.09]), hips, **own)
+    chest = world.add_body(Box([0.11, 0.18, 0.2]), hips + 0.33 * up, **own)
+    head = world.add_body(Sphere(0.11), hips + 0.7 * up, **own)
+    world.joints.ball(pelvis, chest, hips + 0.11 * up, axis=up, cone=0.6)
+    world.joints.ball(chest, head, hips + 0.56 * up, axis=up, cone=0.7)
     for side in (-1.0, 1.0):
-        shoulder = hips + [0.0, side * 0.24, 0.46]
+        shoulder = hips + 0.24 * side * _ACROSS + 0.46 * up
         _limb(world, chest, shoulder, side * _ACROSS, (0.28, 0.26, 0.045), (1.5, -2.3, 0.0), own)
-        hip = hips + [0.0, side * 0.09, -0.12]
+        hip = hips + 0.09 * side * _ACROSS + 0.12 * _DOWN
         _limb(world, pelvis, hip, _DOWN, (0.4, 0.4, 0.065), (1.1, 0.0, 2.3), own)
 
 
@@ -87,9 +87,7 @@ def _limb(
     last, at = body, start
     for k, length in enumerate((upper, lower)):
         shape = Capsule(radius, length / 2.0 - radius)
-        part = world.add_body(
-            shape, at + 0.5 * length * along, orientation=oriented(along), **own
-        )
+        part = world.add_body(shape, at + 0.5 * length * along, orientation=oriented(along), **own)
         if k == 0:
             world.joints.ball(last, part, at, axis=along, cone=cone)
         else:

@@ -35,4 +35,4 @@ def winch(*, mu: float = 1.0, compliance: float = 2e-7, **options: Any) -> World
     S3 section 2.3.1.6, Tables 2.1 and 2.2.
     """
     require_not_negative(mu=mu, compliance=compliance)
-    return mechanism_world("winch", options, lambda kind, _: True, mu=mu, compliance=compliance)
+    return mechanism_world("winch", options, lambda *_: True, mu=mu, compliance=compliance)

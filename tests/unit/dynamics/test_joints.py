@@ -1,5 +1,7 @@
 """Motions of joints whose course is known."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -74,7 +76,7 @@ def test_a_pendulum_has_its_period_to_second_order(kind, stepper):
         found = crossings(record["time"], record["positions"][:, 0, 0])
         errors.append(abs(found[1] - found[0] - exact) / exact)
     assert errors[-1] < 3e-4
-    assert all(3.0 < a / b < 5.0 for a, b in zip(errors, errors[1:], strict=False))
+    assert all(3.0 < a / b < 5.0 for a, b in pairwise(errors))
 
 
 @pytest.mark.parametrize("stepper", STEPPERS)
@@ -109,7 +111,7 @@ def double_pendulum(h, stepper):
 def test_a_double_pendulum_keeps_its_energy_to_the_order_of_the_step(stepper):
     lost = [double_pendulum(h, stepper) for h in (2e-3, 1e-3, 5e-4)]
     assert lost[-1] < 0.15  # of 10 J and more that are exchanged
-    assert all(a / b > 1.7 for a, b in zip(lost, lost[1:], strict=False))
+    assert all(a / b > 1.7 for a, b in pairwise(lost))
 
 
 def test_a_heavy_top_precesses():
@@ -398,7 +400,7 @@ def test_rows_are_those_of_the_joints_of_a_problem():
     made.step()
     problem = made.problem()
     assert {one.name for one in problem.sets} == {"free"}
-    found = [J for J in map(np.asarray, problem.J)]
+    found = [np.asarray(J) for J in problem.J]
     assert [J.shape[2] for J in found] == [3, 5, 6, 1]
     in_order = [found[0][0], found[1][0], found[1][1], found[2][0], found[3][0], found[3][1]]
     for rows, J in zip(in_order, wanted, strict=True):
@@ -464,7 +466,7 @@ def test_implicit_tension_damps_to_first_order():
         before = sum(made.energy())
         made.run(int(2.0 / h))
         lost.append(before - sum(made.energy()))
-    assert all(1.7 < a / b < 2.3 for a, b in zip(lost, lost[1:], strict=False))
+    assert all(1.7 < a / b < 2.3 for a, b in pairwise(lost))
 
 
 def test_scenes_of_s3_stay_together():

@@ -158,7 +158,7 @@ def machine(**options):
         for k in range(9)
     ]
     joints = made.joints
-    middle = made.positions[:-1] + [0.25, 0, 0]
+    middle = made.positions[:-1] + 0.25 * X
     joints.ball(bodies[0], bodies[1], middle[0], axis=X, cone=0.5)
     joints.hinge(bodies[1], bodies[2], middle[1], Y, limits=(-0.2, 0.3), motor=Motor(3.0, 4.0))
     joints.slider(bodies[2], bodies[3], middle[2], Z, limits=(-0.1, 0.1))
