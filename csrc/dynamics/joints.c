@@ -214,6 +214,7 @@ static cs_status reserve(cs_world *world, int64_t count, cs_error *error)
     if (count <= joints->capacity) return CS_OK;
     int64_t capacity = count > 2 * joints->capacity ? count : 2 * joints->capacity;
     size_t size = sizeof(double);
+    cs_arena_mark mark = cs_arena_position(&world->arena);
     larger.capacity = capacity;
     larger.joint = enlarge(world, joints->joint, capacity, sizeof *joints->joint);
     larger.removed = enlarge(world, joints->removed, capacity, 1);
@@ -223,7 +224,8 @@ static cs_status reserve(cs_world *world, int64_t count, cs_error *error)
     larger.next.coordinate = cs_arena_take(&world->arena, capacity, size);
     larger.next.impulse = cs_arena_take(&world->arena, capacity, CS_JOINT_ROWS * size);
     cs_status status = cs_arena_status(&world->arena, error, "%lld joints", (long long)capacity);
-    if (!status) *joints = larger;
+    if (status) cs_arena_rewind(&world->arena, mark);
+    else *joints = larger;
     return status;
 }
 
