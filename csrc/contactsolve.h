@@ -834,6 +834,7 @@ typedef struct cs_world_options {
     double activation;      /* contacts with at most this gap are closed [m] */
     const char *stepper;    /* cs_stepper_name */
     const char *gyroscopic; /* "explicit", "implicit" or "none" */
+    const char *tension;    /* of joints: "explicit" or "implicit" */
     cs_options solver; /* of each step's problem; what it points to exists as long as the world */
 } cs_world_options;
 
@@ -892,6 +893,73 @@ CS_PUBLIC cs_status cs_world_place(cs_world *world, const int64_t *body, int64_t
                                    const double *position, const double *orientation,
                                    const double *velocity, cs_error *error);
 
+/* ---- joints ---------------------------------------------------------------------------------- */
+
+typedef enum cs_joint_kind {
+    CS_JOINT_BALL,     /* holds two points together */
+    CS_JOINT_HINGE,    /* ... and leaves the rotation about an axis */
+    CS_JOINT_SLIDER,   /* leaves the translation along an axis */
+    CS_JOINT_FIXED,    /* leaves nothing */
+    CS_JOINT_DISTANCE, /* keeps the distance of two points */
+    CS_JOINT_GEAR,     /* couples the speeds of two shafts */
+    CS_JOINT_ANGULAR,  /* holds nothing: for a motor or limits about an axis, */
+    CS_JOINT_LINEAR,   /* ... along an axis, */
+    CS_JOINT_RAM,      /* ... or between two points */
+    CS_JOINT_KINDS,
+} cs_joint_kind;
+
+/* The name of a kind, NULL past the last; and the kind of a name, -1 for none. */
+CS_PUBLIC const char *cs_joint_name(int kind);
+CS_PUBLIC int cs_joint_find(const char *name);
+
+/* The drive of a joint: its columns in cs_world_view.drive. */
+enum {
+    CS_DRIVE_SPEED,  /* that a motor keeps [rad/s, m/s] */
+    CS_DRIVE_TARGET, /* coordinate that a spring pulls to [rad, m] */
+    CS_DRIVE_LOWER,  /* bounds of its moment or force [N m, N] */
+    CS_DRIVE_UPPER,
+    CS_DRIVE_NUMBERS,
+};
+
+/* Rows of a joint: those that are held, at most 6, then the limit and the drive. */
+enum { CS_JOINT_LIMIT = 6, CS_JOINT_DRIVE, CS_JOINT_ROWS };
+
+/* A joint between two bodies in space. Its coordinate is what a motor drives and limits bound: the angle of a hinge, the
+ * travel of a slider, the distance of two points; of a ball the angle between the axes of both bodies, which has an
+ * upper limit only. Points and axes are in the frames of the bodies, which are about their centres of mass. */
+typedef struct cs_joint {
+    cs_joint_kind kind;
+    int64_t body[2];    /* -1: the fixed world */
+    double point[2][3]; /* [m] */
+    double axis[2][3];  /* unit vectors */
+    double turn
+        [4]; /* w, x, y, z: the second body's frame in the first one's, where the angle is zero */
+    double length;        /* that a distance keeps [m] */
+    double ratio;         /* of a gear: the second shaft turns so many times as fast as the first */
+    double limits[2];     /* of the coordinate; infinite: none */
+    double compliance[6]; /* of the rows that are held [m/N, rad/(N m)] */
+    double stiffness;     /* of the drive: its spring [N m/rad, N/m], */
+    double damping;       /* and its damper; both zero: a motor that keeps its speed */
+    double drive[CS_DRIVE_NUMBERS]; /* at the beginning */
+    int has_drive;
+    int touches; /* contacts between the two bodies are not left out */
+} cs_joint;
+
+/* Adds joints, whose numbers are *first, *first + 1, ... Either all are added or, if one is wrong, none. */
+CS_PUBLIC cs_status cs_world_add_joints(cs_world *world, const cs_joint *joints, int64_t count,
+                                        int64_t *first, cs_error *error);
+
+/* Removes a joint. Others keep their numbers. A joint whose body is removed holds nothing. */
+CS_PUBLIC cs_status cs_world_remove_joint(cs_world *world, int64_t joint, cs_error *error);
+
+/* What joints have at present; zero for those that were removed. */
+typedef struct cs_joint_measures {
+    double *coordinate; /* (count) [rad, m]; angles count full turns */
+    double *rate;       /* (count) [rad/s, m/s] */
+    double *error;      /* (count, 2): how far the rows that are held are off [m, rad] */
+} cs_joint_measures;
+CS_PUBLIC void cs_world_measure_joints(const cs_world *world, const cs_joint_measures *to);
+
 /* What a step did. */
 typedef struct cs_step_report {
     int64_t contacts, iterations;
@@ -918,10 +986,14 @@ typedef struct cs_world_view {
     cs_contacts contact;
     const double
         *impulse; /* (K, 6) [N s]: normal, tangents, ...; zero beyond the rows of its material */
+    int64_t joints;
+    double *drive; /* (joints, CS_DRIVE_NUMBERS), which the caller may write between steps */
+    const double *joint_impulse;        /* (joints, CS_JOINT_ROWS) [N s, N m s]: of the last step */
+    const unsigned char *joint_removed; /* (joints) */
     cs_step_report report;
     int64_t steps;
     double time;
-    const cs_problem *problem; /* of the last step; NULL without contacts */
+    const cs_problem *problem; /* of the last step; NULL without contacts and joints */
 } cs_world_view;
 
 CS_PUBLIC void cs_world_look(const cs_world *world, cs_world_view *view);
@@ -931,7 +1003,7 @@ CS_PUBLIC void cs_world_look(const cs_world *world, cs_world_view *view);
 CS_PUBLIC cs_status cs_world_overlaps(cs_world *world, cs_contacts *contacts, cs_error *error);
 
 /* The state of a world: what a step takes from those before it, as arrays with names. A world of the same options, to
- * which the same materials, bodies and shapes were added in the same order, goes on from it with the same bits. */
+ * which the same materials, bodies, shapes and joints were added in the same order, goes on from it with the same bits. */
 typedef enum cs_number_kind { CS_FLOAT64, CS_INT64, CS_INT32, CS_UINT8 } cs_number_kind;
 
 typedef struct cs_state_array {

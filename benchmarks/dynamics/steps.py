@@ -1,4 +1,4 @@
-"""Steps of worlds: settled spheres by phases, other engines, and Box2D's pyramid of squares.
+"""Steps of worlds: settled spheres, other engines, Box2D's pyramid of squares, and joints.
 
 spheres  spheres that have settled in a box, 50 sweeps a step, in double and single precision:
          steps per second and the milliseconds of each phase. The set-up is timed with contacts as
@@ -7,6 +7,8 @@ peers    the same at 1,000 and 4,096 spheres on one thread, beside Bullet and Mu
          installed (pip install pybullet mujoco-core): milliseconds of a step. Writes
          steps_peers.csv
 pyramid  Box2D's large_pyramid: 5,050 squares for 500 steps. Writes steps_pyramid.csv
+joints   scenes of S3 in motion, and ragdolls, for five seconds of the scene: steps per second, of
+         which the time step needs so many for real time. Writes steps_joints.csv
 
     python benchmarks/dynamics/steps.py [--spheres 10000,27000,100000] [--threads 1,2]
                                         [--only spheres]
@@ -348,6 +350,31 @@ def measure_pyramid(base, steps, threads, **solver):
         }
 
 
+# ---- joints --------------------------------------------------------------------------------------
+
+
+def measure_joints(threads):
+    for name, number in itertools.product(("hoisted_chain", "winch", "ragdolls"), threads):
+        world = dynamics.scenes.get(name)(threads=number)
+        steps = round(5.0 / world.time_step)
+        begun, furthest = time.perf_counter(), 0.0
+        for _ in range(steps):
+            world.step()
+            furthest = max(furthest, float(world.joints.errors[:, 0].max()))
+        seconds = time.perf_counter() - begun
+        yield {
+            "scene": name,
+            "bodies": world.bodies,
+            "joints": len(world.joints),
+            "contacts": world.info["contacts"],
+            "threads": number,
+            "steps_per_second": steps / seconds,
+            "real_time": round(1.0 / world.time_step),
+            **{f"{phase}_ms": 1e3 * world.timings[phase] / steps for phase in PHASES[:3]},
+            "most_apart_mm": 1e3 * furthest,
+        }
+
+
 def numbers(text):
     return tuple(int(word) for word in text.split(","))
 
@@ -356,7 +383,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spheres", type=numbers, default=(10_000, 27_000, 100_000))
     teams.add_options(parser)
-    parser.add_argument("--only", choices=["spheres", "peers", "pyramid"])
+    parser.add_argument("--only", choices=["spheres", "peers", "pyramid", "joints"])
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--base", type=int, default=100, help="squares of the lowest row")
     parser.add_argument("--steps", type=int, default=500, help="of the pyramid")
@@ -378,6 +405,7 @@ def main():
         "spheres": lambda: measure_spheres(given.spheres, threads, given.repeats),
         "peers": lambda: measure_peers(PEER_SIZES, given.repeats),
         "pyramid": lambda: measure_pyramid(given.base, given.steps, threads, **of_pyramid),
+        "joints": lambda: measure_joints(threads),
     }
     for name, table in tables.items():
         if given.only not in (None, name):

@@ -9,6 +9,7 @@
 from contactsolve.dynamics import scenes
 from contactsolve.dynamics._placed import PlacedShape
 from contactsolve.dynamics.contacts import Contacts
+from contactsolve.dynamics.joints import Control, Joints, Motor, PlacedJoint
 from contactsolve.dynamics.material import Material
 from contactsolve.dynamics.mesh import Mesh
 from contactsolve.dynamics.record import Record
@@ -33,14 +34,18 @@ __all__ = [
     "Box",
     "Capsule",
     "Contacts",
+    "Control",
     "Cylinder",
     "Disc",
     "Frame",
     "HalfSpace",
     "Hull",
+    "Joints",
     "MassProperties",
     "Material",
     "Mesh",
+    "Motor",
+    "PlacedJoint",
     "PlacedShape",
     "Polygon",
     "Record",

@@ -20,6 +20,7 @@ __all__ = [
     "BODIES",
     "DIGEST",
     "FRAMES",
+    "JOINTS",
     "LAWS",
     "NEED",
     "NUMBERS",
@@ -40,7 +41,7 @@ NEED = "recordings need"
 WORLD, FRAMES, RECORD, PROBLEMS = "world", "frames", "record", "problems"
 
 # Groups with the arrays of a state, and with the tables of what is added to a world.
-ARRAYS, LAWS, BODIES, SHAPES = "state", "laws", "bodies", "shapes"
+ARRAYS, LAWS, BODIES, SHAPES, JOINTS = "state", "laws", "bodies", "shapes", "joints"
 
 
 PathLike = str | os.PathLike[str]
@@ -83,6 +84,10 @@ TABLES = {
     f"{SHAPES}/position": Table("f8", (2, 3), "shapes"),
     f"{SHAPES}/orientation": Table("f8", (1, 4), "shapes"),
     f"{SHAPES}/material": Table("i8", None, "shapes"),
+    f"{JOINTS}/kind": Table("S16", None, "joints"),
+    f"{JOINTS}/body": Table("i8", (2, 2), "joints"),
+    f"{JOINTS}/numbers": Table("f8", (32, 32), "joints"),
+    f"{JOINTS}/flags": Table("i8", (2, 2), "joints"),
 }
 
 
@@ -93,8 +98,8 @@ class Numbers(NamedTuple):
     ----------
     step
         Steps made.
-    laws, values, bodies, shapes, points
-        Rows of the tables of laws, their parameters, bodies, shapes and their vertices.
+    laws, values, bodies, shapes, points, joints
+        Rows of the tables of laws, their parameters, bodies, shapes, their vertices, and joints.
     default, unchecked
         The default material, and the first shape whose overlaps were not tested; −1: none.
     missed
@@ -107,6 +112,7 @@ class Numbers(NamedTuple):
     bodies: int
     shapes: int
     points: int
+    joints: int
     default: int
     unchecked: int
     missed: int

@@ -20,6 +20,7 @@ from ._layout import (
     BODIES,
     DIGEST,
     FRAMES,
+    JOINTS,
     LAWS,
     NEED,
     NUMBERS,
@@ -118,6 +119,7 @@ class Recorder(GrowingFile):
                 *self._new_laws(world),
                 *_new_bodies(world, self._taken.counts),
                 *self._new_shapes(world),
+                *_new_joints(world, self._taken.counts),
             ]
         )
         taken = taken._replace(own=_Counts(len(world._laws), len(world._shapes), world.steps))
@@ -221,6 +223,19 @@ def _new_bodies(world: World, counts: dict[str, int]) -> list[tuple[str, np.ndar
     ]
 
 
+def _new_joints(world: World, counts: dict[str, int]) -> list[tuple[str, np.ndarray]]:
+    """Return the rows of joints since the last frame."""
+    new = world.joints._given[counts[f"{JOINTS}/kind"] :]
+    if not new:
+        return []
+    return [
+        (f"{JOINTS}/kind", np.array([one[0].encode() for one in new], "S16")),
+        (f"{JOINTS}/body", np.array([one[1] for one in new])),
+        (f"{JOINTS}/numbers", np.array([one[2] for one in new])),
+        (f"{JOINTS}/flags", np.array([one[3] for one in new])),
+    ]
+
+
 def _numbers(world: World, counts: dict[str, int]) -> Numbers:
     """Return the numbers of a frame."""
     tables = (
@@ -229,6 +244,7 @@ def _numbers(world: World, counts: dict[str, int]) -> Numbers:
         f"{BODIES}/mass",
         f"{SHAPES}/body",
         f"{SHAPES}/points",
+        f"{JOINTS}/kind",
     )
     default = world._materials.get(id(world._default), -1)
     unchecked = -1 if world._unchecked is None else world._unchecked

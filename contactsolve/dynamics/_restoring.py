@@ -41,6 +41,7 @@ def restore(
             _add_laws(world, tables, numbers)
             _add_bodies(world, tables)
             _add_shapes(world, tables, state["removed"][:, 0] != 0)
+            _add_joints(world, tables)
             world._core.restore(state)
     world._look()
     world._sums = world._sums._replace(steps=world.steps, missed=numbers.missed)
@@ -123,6 +124,13 @@ def _add_shapes(world: World, tables: Tables, removed: np.ndarray) -> None:
         add_to(world._core, shapes[part], bodies[part], *places, material[part])
     made_of = [world._kept[number] for number in material.tolist()]
     world._shapes = list(map(PlacedShape, shapes, bodies.tolist(), position, orientation, made_of))
+
+
+def _add_joints(world: World, tables: Tables) -> None:
+    """Add all joints; which of them were removed is part of the state."""
+    for i, kind in enumerate(tables["joints/kind"].tolist()):
+        given = (tables[f"joints/{name}"][i : i + 1] for name in ("body", "numbers", "flags"))
+        world.joints._take(kind.decode(), *given)
 
 
 def _shapes(world: World, tables: Tables) -> list[Shape]:

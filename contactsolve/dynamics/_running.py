@@ -39,6 +39,7 @@ class Run:
         steps: int,
         progress: bool,
         callback: Callable[[World], object] | None,
+        control: Callable[[World], object] | None,
         file: PathLike | None,
         overwrite: bool,
     ) -> None:
@@ -51,15 +52,23 @@ class Run:
                 recorder = Recorder(file, self.world, first, overwrite=overwrite)
                 self._recorder = stack.enter_context(recorder)
             try:
-                self._step(int(steps), progress, callback)
+                self._step(int(steps), progress, callback, control)
             except BaseException:
                 # What there is of a run that was interrupted is kept up to its last whole step.
                 self._note()
                 raise
 
-    def _step(self, steps: int, progress: bool, callback: Callable[[World], object] | None) -> None:
+    def _step(
+        self,
+        steps: int,
+        progress: bool,
+        callback: Callable[[World], object] | None,
+        control: Callable[[World], object] | None,
+    ) -> None:
         with step_bar(steps, progress) as advance:
             for number in range(1, steps + 1):
+                if control is not None:
+                    control(self.world)
                 self.world.step()
                 ends = _asks_to_end(callback, self.world) or number == steps
                 if ends or number % self._every == 0:

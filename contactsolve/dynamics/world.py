@@ -1,4 +1,4 @@
-"""A world: bodies with shapes and materials, stepped through time."""
+"""A world: bodies with shapes, materials and joints, stepped through time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from ._restoring import restore
 from ._running import Run
 from ._solver_options import arguments
 from .contacts import Contacts
+from .joints import Control, Joints
 from .material import Material
 from .record import Record
 
 __all__ = ["World"]
 
 _OWN = (
-    *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "forces"),
-    *("allow_overlap", "material"),
+    *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "tension"),
+    *("forces", "allow_overlap", "material"),
 )
 
 
@@ -40,7 +41,7 @@ class Sums(NamedTuple):
 
 
 class World(Population):
-    """Bodies with shapes and materials, whose contacts are found and solved step by step.
+    """Bodies with shapes, materials and joints, whose contacts are solved step by step.
 
     Parameters
     ----------
@@ -59,6 +60,11 @@ class World(Population):
         The term ω × Iω: ``"explicit"``, ``"implicit"`` or ``"none"``. Both are of first order: a
         body that tumbles gains energy by the first, loses it by the second, and keeps it, but not
         its angular momentum, without the term.
+    tension
+        How joints under tension pull bodies back that turn about them: ``"explicit"``, or
+        ``"implicit"``, which is stable in any step but damps (Andrews, Teichmann and Kry 2017). A
+        link of a chain swings with ω = √(12 T/(m l)) under the force T: ``"explicit"`` needs steps
+        below 2/ω.
     forces
         A function of the world, called before each step: forces and moments ``(n, d)`` in the world
         frame [N, N m], or None for none.
@@ -79,6 +85,8 @@ class World(Population):
         ``(n, 4)`` unit quaternions w, x, y, z; in the plane angles ``(n,)`` [rad].
     velocities
         ``(n, 6)``: linear before angular, in the world frame [m/s, rad/s]; ``(n, 3)`` in the plane.
+    joints, control
+        The `Joints`, in space; and the `Control` of their motors, which is set between steps.
     time, steps
         The time [s], and the steps made.
     time_step, gravity
@@ -115,6 +123,7 @@ class World(Population):
         stepper: str = "moreau",
         activation: float = 1e-9,
         gyroscopic: str = "explicit",
+        tension: str = "explicit",
         forces: Callable[[World], Any] | None = None,
         allow_overlap: bool = False,
         material: Material | None = None,
@@ -133,6 +142,7 @@ class World(Population):
             "activation": float(activation),
             "stepper": stepper,
             "gyroscopic": gyroscopic,
+            "tension": tension,
         }
         pull = real_array("gravity", gravity)
         self._begin(own, pull, arguments(solver, _OWN), forces, allow_overlap)
@@ -158,6 +168,7 @@ class World(Population):
         }
         self.dimension, self.forces = own["dimension"], forces
         self._allow_overlap = allow_overlap
+        self._joints, self._control = Joints(self), Control(self)
         self._materials, self._kept, self._shapes, self._laws = {}, [], [], []
         self._record: Record | None = None
         self._unchecked = None
@@ -211,6 +222,16 @@ class World(Population):
         return tuple(self._shapes)
 
     @property
+    def joints(self) -> Joints:
+        """The joints: functions that add them, and what they have at present."""
+        return self._joints
+
+    @property
+    def control(self) -> Control:
+        """The speeds and bounds of the joints' motors."""
+        return self._control
+
+    @property
     def time_step(self) -> float:
         """The length of a step [s]."""
         return self._given["own"]["time_step"]
@@ -260,9 +281,12 @@ class World(Population):
     def problem(self) -> Problem | None:
         """Return the contact problem that the last step solved.
 
-        None without contacts, before the first step, and after `load` until the next one.
+        None without contacts and joints, before the first step, and after `load` until the next
+        one.
 
-        Contacts are sorted by their ids; those with different sets or rows are groups of it.
+        Contacts are sorted by their ids; those with different sets or rows are groups of it. Joints
+        are groups after them, by their numbers: rows that are held (the set `free`), then limits
+        (`half_line`), then motors (`box`).
         """
         inverse, groups = self._core.problem()
         if not groups:
@@ -276,6 +300,7 @@ class World(Population):
                 "bodies": one["bodies"],
                 "b": one["b"],
                 "sets": set_of_numbers(one["set"], one["rows"], one["parameters"]),
+                "compliance": one["compliance"],
             }
             for one in groups
         ]
@@ -360,6 +385,7 @@ class World(Population):
         problems: int | None = None,
         progress: bool = False,
         callback: Callable[[World], object] | None = None,
+        control: Callable[[World], object] | None = None,
         file: PathLike | None = None,
         overwrite: bool = False,
     ) -> Record:
@@ -381,6 +407,8 @@ class World(Population):
         callback
             Called with the world after each step, before its row. Raising `StopIteration` ends the
             run.
+        control
+            Called with the world before each step: it sets `World.control`, say.
         file
             A new HDF5 file (needs h5py), to which a frame is written for each row: `World.load`
             goes on from any of them, and `Recording` reads them.
@@ -402,7 +430,7 @@ class World(Population):
         """
         run = Run(self, record, every, problems)
         self._record = run.record
-        run.make(steps, progress, callback, file, overwrite)
+        run.make(steps, progress, callback, control, file, overwrite)
         return run.record
 
     @property

@@ -49,6 +49,7 @@ class _Body(NamedTuple):
     inertia: Vector  # (3,) about its own axes
     position: Vector
     turn: Vector  # (3, 3) rotation: the columns are its own axes in the world frame
+    shape: tuple[str, tuple[float, ...]] | None = None  # its kind and sizes; round ones lie along x
 
 
 class _Joint(NamedTuple):
@@ -83,11 +84,16 @@ class Mechanism:
     # ---- bodies -----------------------------------------------------------------------------
 
     def body(
-        self, mass: float, inertia: ArrayLike, position: ArrayLike, turn: ArrayLike = _AXES
+        self,
+        mass: float,
+        inertia: ArrayLike,
+        position: ArrayLike,
+        turn: ArrayLike = _AXES,
+        shape: tuple[str, tuple[float, ...]] | None = None,
     ) -> int:
         """Add a body; return its number."""
         own = np.asarray(inertia, float), np.asarray(position, float), np.asarray(turn, float)
-        self.parts.append(_Body(float(mass), *own))
+        self.parts.append(_Body(float(mass), *own, shape))
         return len(self.parts) - 1
 
     def box(
@@ -95,7 +101,8 @@ class Mechanism:
     ) -> int:
         """Add a solid box with these edges along its own axes."""
         squares = np.asarray(size, float) ** 2
-        return self.body(mass, mass / 12.0 * (squares.sum() - squares), position, turn)
+        inertia = mass / 12.0 * (squares.sum() - squares)
+        return self.body(mass, inertia, position, turn, ("box", tuple(size)))
 
     def cylinder(
         self,
@@ -112,14 +119,16 @@ class Mechanism:
         squares = radius**2 + bore**2
         across = mass * (squares / 4.0 + length**2 / 12.0)
         inertia = [mass * squares / 2.0, across, across]
-        return self.body(mass, inertia, position, np.asarray(turn, float) @ along(axis))
+        rotation = np.asarray(turn, float) @ along(axis)
+        return self.body(mass, inertia, position, rotation, ("cylinder", (radius, length)))
 
     def capsule(self, mass: float, radius: float, start: ArrayLike, end: ArrayLike) -> int:
         """Add a cylinder between two points with a half ball at each of them."""
         start, end = np.asarray(start, float), np.asarray(end, float)
         length = float(np.linalg.norm(end - start))
         inertia = capsule_inertia(mass, radius, length)
-        return self.body(mass, inertia, (start + end) / 2.0, along(end - start))
+        shape = "capsule", (radius, length)
+        return self.body(mass, inertia, (start + end) / 2.0, along(end - start), shape)
 
     def position(self, body: int) -> Vector:
         """Return the centre of mass of a body [m]."""
@@ -370,6 +379,10 @@ class Scene(Protocol):
     ) -> Problem: ...
 
 
+# The functions that place the bodies of each scene.
+PLACES: dict[str, Callable[[Mechanism, float], None]] = {}
+
+
 def mechanism(
     *, compliance: float, motion: str
 ) -> Callable[[Callable[[Mechanism, float], None]], Scene]:
@@ -386,6 +399,7 @@ def mechanism(
 
     def decorate(place: Callable[[Mechanism, float], None]) -> Scene:
         name, default = place.__name__, compliance
+        PLACES[name] = place
 
         def scene(
             step: int = 0,

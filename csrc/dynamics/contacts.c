@@ -176,6 +176,42 @@ static void warm_start(cs_world *world)
     }
 }
 
+/* Contact `to` <- contact `from`. `axes`: bytes of a vector. */
+static void move_contact(cs_contacts *contacts, int64_t from, int64_t to, size_t axes)
+{
+    const struct {
+        const void *data;
+        size_t bytes;
+    } array[] = {
+        {contacts->shape, 2 * sizeof(int64_t)},
+        {contacts->feature, sizeof(int32_t)},
+        {contacts->body, 2 * sizeof(int64_t)},
+        {contacts->point, axes},
+        {contacts->normal, axes},
+        {contacts->gap, sizeof(double)},
+    };
+    for (size_t a = 0; a < sizeof array / sizeof *array; a++) {
+        char *data = (char *)(uintptr_t)array[a].data;
+        memcpy(data + (size_t)to * array[a].bytes, data + (size_t)from * array[a].bytes,
+               array[a].bytes);
+    }
+}
+
+/* Leaves out contacts between bodies that a joint holds. The arrays belong to the collider, which writes all of them
+ * anew when it is called next. */
+static void leave_out_joined(const cs_world *world, cs_contacts *contacts)
+{
+    int64_t count = 0;
+    size_t axes = (size_t)world->space.dimension * sizeof(double);
+    for (int64_t c = 0; c < contacts->count; c++) {
+        const int64_t *body = contacts->body + 2 * c;
+        if (cs_are_apart(world, body[0], body[1])) continue;
+        if (count < c) move_contact(contacts, c, count, axes);
+        count++;
+    }
+    contacts->count = count;
+}
+
 /* Contacts of a configuration with at most this gap. */
 static cs_status find(cs_world *world, const cs_motion *motion, double gap, cs_contacts *contacts,
                       cs_error *error)
@@ -187,7 +223,10 @@ static cs_status find(cs_world *world, const cs_motion *motion, double gap, cs_c
         .movable = world->rigid.movable,
     };
     int threads = cs_world_threads(world, world->shapes);
-    return cs_collider_find(world->collider, &poses, gap, threads, contacts, error);
+    cs_status status = cs_world_find_apart(world, error);
+    if (!status) status = cs_collider_find(world->collider, &poses, gap, threads, contacts, error);
+    if (!status && world->joints.aparts) leave_out_joined(world, contacts);
+    return status;
 }
 
 cs_status cs_world_overlaps(cs_world *world, cs_contacts *contacts, cs_error *error)

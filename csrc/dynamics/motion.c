@@ -109,6 +109,20 @@ static void add_implicit(const double *tensor, const double *w, double dt, doubl
     for (int i = 0; i < 3; i++) change[i] += v[i] - w[i];
 }
 
+/* inverse <- (I + dt^2 T)^-1, and change += that of the moments - dt T w at the end of the step, where T is the tension
+ * of the joints. Andrews, Teichmann and Kry, Geometric stiffness for real-time constrained multibody dynamics, 2017 */
+static void add_tension(const cs_world *world, int64_t i, const double *tensor, double *inverse,
+                        double *change)
+{
+    double dt = world->options.time_step, sum[9], moment[3], difference[3];
+    const double *tension = (const double *)world->joints.tension.data + 9 * i;
+    for (int k = 0; k < 9; k++) sum[k] = tensor[k] + dt * dt * tension[k];
+    if (cs_invert(3, sum, inverse)) return;
+    cs_rotate(tension, world->rigid.next.velocity + 6 * i + 3, moment);
+    cs_rotate(inverse, moment, difference);
+    for (int k = 0; k < 3; k++) change[k] -= dt * dt * difference[k];
+}
+
 /* M^-1 and M^-1 h dt of the angular velocities of body i, in space. */
 static void apply_moments(cs_world *world, int64_t i)
 {
@@ -130,6 +144,9 @@ static void apply_moments(cs_world *world, int64_t i)
     cs_rotation_of(3, rigid->next.orientation + 4 * i, rotation);
     cs_turn_tensor(rotation, rigid->inverse_inertia + 9 * i, inverse);
     cs_turn_tensor(rotation, rigid->inertia + 9 * i, tensor);
+    memset(change, 0, 3 * sizeof *change);
+    if (world->joints.implicit && world->joints.count)
+        add_tension(world, i, tensor, inverse, change);
     for (int a = 0; a < 3; a++) {
         full[6 * a + a] = rigid->inverse_mass[i];
         for (int b = 0; b < 3; b++) full[6 * (3 + a) + 3 + b] = inverse[3 * a + b];
@@ -143,8 +160,9 @@ static void apply_moments(cs_world *world, int64_t i)
         cs_cross(w, spin, gyroscopic);
         for (int k = 0; k < 3; k++) total[k] -= gyroscopic[k];
     }
-    cs_rotate(inverse, total, change);
-    for (int k = 0; k < 3; k++) change[k] *= dt;
+    double by_moments[3];
+    cs_rotate(inverse, total, by_moments);
+    for (int k = 0; k < 3; k++) change[k] += dt * by_moments[k];
     if (world->gyroscopic == CS_GYROSCOPIC_IMPLICIT) add_implicit(tensor, w, dt, change);
 }
 

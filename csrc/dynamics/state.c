@@ -4,7 +4,7 @@
  *     restore:  arrays --> checks --> room for the contacts --> the same arrays of this world
  *
  * Both list the arrays by one function, `describe`: an array that is added there is saved and restored. What a caller
- * adds in other ways (options, materials, bodies, shapes) is not part of a state. */
+ * adds in other ways (options, materials, bodies, shapes, joints) is not part of a state. */
 #include "core/error.h"
 #include "dynamics/world.h"
 
@@ -47,6 +47,13 @@ static void describe(cs_world *world, cs_memory *memory, cs_world_state *state)
 
     /* The order of bodies in the problem. */
     list(state, "body_number", CS_INT64, bodies, 1, world->saved.number.data);
+
+    /* Joints. */
+    cs_joints *joints = &world->joints;
+    list(state, "joint_removed", CS_UINT8, joints->count, 1, joints->removed);
+    list(state, "joint_drive", CS_FLOAT64, joints->count, CS_DRIVE_NUMBERS, joints->drive);
+    list(state, "joint_coordinate", CS_FLOAT64, joints->count, 1, joints->now.coordinate);
+    list(state, "joint_impulse", CS_FLOAT64, joints->count, CS_JOINT_ROWS, joints->now.impulse);
 
     /* Numbers of the last step. */
     list(state, "counter", CS_INT64, 1, COUNTERS, world->saved.counter);
@@ -118,6 +125,13 @@ static const cs_state_array *find_array(const cs_world_state *state, const char 
 /* Whether the world can do without an array. */
 static int is_optional(const char *name) { return strcmp(name, "force") == 0; }
 
+/* Whether all numbers of an array have to be finite. */
+static int is_finite(const cs_state_array *array)
+{
+    return array->kind == CS_FLOAT64 && strcmp(array->name, "natural_map") != 0 &&
+           strcmp(array->name, "joint_drive") != 0;
+}
+
 /* The arrays that are given must be those of the world. */
 static cs_status check_arrays(const cs_world_state *wanted, const cs_world_state *given,
                               cs_error *error)
@@ -131,7 +145,7 @@ static cs_status check_arrays(const cs_world_state *wanted, const cs_world_state
                            own->name, (long long)array->rows, array->columns,
                            kind_names[array->kind], (long long)own->rows, own->columns,
                            kind_names[own->kind]);
-        if (own->kind != CS_FLOAT64 || strcmp(own->name, "natural_map") == 0) continue;
+        if (!is_finite(own)) continue;
         for (int64_t k = 0; k < array->rows * array->columns; k++)
             if (!isfinite(((const double *)array->data)[k]))
                 return cs_fail(error, CS_INVALID, "%s[%lld] is %s: a finite number is needed",
@@ -200,6 +214,17 @@ static cs_status check_counters(const int64_t *counter, cs_error *error)
             return cs_fail(error, CS_INVALID, "counter[%d] is %lld: %lld to %lld is needed", i,
                            (long long)counter[i], (long long)range[i].least, (long long)most);
     }
+    return CS_OK;
+}
+
+/* Joints are there or were removed. */
+static cs_status check_joints(const cs_world *world, const cs_world_state *given, cs_error *error)
+{
+    const unsigned char *removed = find_array(given, "joint_removed")->data;
+    for (int64_t i = 0; i < world->joints.count; i++)
+        if (removed[i] > 1)
+            return cs_fail(error, CS_INVALID, "joint_removed[%lld] is %d: 0 or 1 is needed",
+                           (long long)i, removed[i]);
     return CS_OK;
 }
 
@@ -298,6 +323,7 @@ static void take_numbers(cs_world *world)
     cs_rigid *rigid = &world->rigid;
     for (int64_t i = 0; i < rigid->count; i++)
         rigid->movable[i] = !rigid->driven[i] && !rigid->removed[i];
+    world->joints.apart_is_known = 0;
     world->steps = saved->counter[STEPS];
     world->changed = saved->counter[CHANGED] != 0;
     world->report = (cs_step_report){
@@ -328,6 +354,7 @@ cs_status cs_world_restore(cs_world *world, const cs_world_state *state, cs_erro
     if (!status) status = check_orientations(world, state, error);
     if (!status) status = check_contacts(world, state, error);
     if (!status) status = check_numbers(world, state, error);
+    if (!status) status = check_joints(world, state, error);
     if (!status) status = check_order(world, state, error);
     if (!status) status = find_laws(world, memory, state, error);
     int64_t bodies = world->rigid.count;

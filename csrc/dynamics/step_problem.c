@@ -1,4 +1,4 @@
-/* The problem of a step: the closed contacts in groups of one set, and its solution.
+/* The problem of a step: the closed contacts and the joints in groups of one set, and its solution.
  *
  *     u^E = u^S + M^-1 (h dt + J^T lambda)      S2 Table 4.2
  *
@@ -31,18 +31,18 @@ int cs_world_threads(cs_world *world, int64_t size)
     return threads;
 }
 
-/* The threads that share loops over the contacts of this step. */
+/* The threads that share loops over the contacts and joints of this step. */
 static void choose_threads(cs_world *world)
 {
     cs_step_problem *step = &world->step;
-    step->threads = cs_world_threads(world, world->closed.count);
+    step->threads = cs_world_threads(world, world->closed.count + world->joints.count);
     if (step->on_one_thread > 0) step->on_one_thread--;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The group of contacts with this law, which may be a new one; -1 if there are too many. */
-static int group_of(cs_step_problem *step, const cs_law *law)
+static int group_of(cs_step_problem *step, const cs_law *law, const cs_space *space)
 {
     for (int g = 0; g < step->groups; g++) {
         const cs_step_group *group = &step->group[g];
@@ -50,28 +50,31 @@ static int group_of(cs_step_problem *step, const cs_law *law)
             strcmp(group->set, law->set) == 0)
             return g;
     }
-    if (step->groups == CS_STEP_GROUPS) return -1;
+    if (step->groups == CS_CONTACT_GROUPS) return -1;
     cs_step_group *group = &step->group[step->groups];
     group->set = law->set;
     group->rows = law->rows;
     group->parameters = law->parameters;
+    group->frames = space->dimension == 3;
+    group->soft = 0;
     group->count = 0;
     return step->groups++;
 }
 
-/* The numbers that the rows of a contact take: a frame in space, J in the plane. */
-static int row_numbers(const cs_space *space, int rows)
+/* The numbers that the rows of a block take: a frame for a contact in space, else J. */
+static int row_numbers(const cs_step_group *group, const cs_space *space)
 {
-    return space->dimension == 3 ? CS_FRAME_NUMBERS : 2 * rows * space->dof;
+    return group->frames ? CS_FRAME_NUMBERS : 2 * group->rows * space->dof;
 }
 
 /* Room for the arrays of a group. */
 static int make_room(cs_step_group *group, const cs_space *space)
 {
     size_t size = sizeof(double);
-    return cs_buffer_room(&group->jacobian, group->count * row_numbers(space, group->rows), size) &&
+    return cs_buffer_room(&group->jacobian, group->count * row_numbers(group, space), size) &&
            cs_buffer_room(&group->bodies, 2 * group->count, sizeof(int64_t)) &&
            cs_buffer_room(&group->b, group->count * group->rows, size) &&
+           cs_buffer_room(&group->compliance, group->soft * group->count * group->rows, size) &&
            cs_buffer_room(&group->parameter, group->count * group->parameters, size);
 }
 
@@ -144,7 +147,7 @@ static int place_by_laws(cs_world *world)
     cs_place *place = step->place.data;
     for (int64_t i = 0, g = 0; i < world->closed.count; i++) {
         int64_t c = sequence[i];
-        if (law[c] != last) g = group_of(step, law[c]);
+        if (law[c] != last) g = group_of(step, law[c], &world->space);
         last = law[c];
         if (g < 0) return 0;
         place[c] = (cs_place){(int)g, step->group[g].count++};
@@ -152,8 +155,8 @@ static int place_by_laws(cs_world *world)
     return 1;
 }
 
-/* The place of every contact in the problem, and room for what the problem takes. */
-static cs_status divide(cs_world *world, cs_error *error)
+/* The place of every contact in the problem. */
+static cs_status divide_contacts(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
     int64_t count = world->closed.count;
@@ -162,12 +165,24 @@ static cs_status divide(cs_world *world, cs_error *error)
     step->groups = 0;
     step->law = have_one_law(world) ? *(const cs_law *const *)world->closed.law.data : NULL;
     if (step->law) {
-        step->group[group_of(step, step->law)].count = count;
+        step->group[group_of(step, step->law, &world->space)].count = count;
         cs_loop(step->threads, count, place_piece, step);
     } else if (!place_by_laws(world))
         return cs_fail(error, CS_UNSUPPORTED,
                        "the contacts of a step have more than %d kinds of sets and rows",
-                       CS_STEP_GROUPS);
+                       CS_CONTACT_GROUPS);
+    step->contact_groups = step->groups;
+    return CS_OK;
+}
+
+/* The place of every contact and of every part of a joint, and room for what the problem takes. */
+static cs_status divide(cs_world *world, cs_error *error)
+{
+    cs_step_problem *step = &world->step;
+    int64_t count = world->closed.count;
+    cs_status status = divide_contacts(world, error);
+    if (!status) status = cs_divide_joints(world, error);
+    if (status) return status;
 
     /* Groups one after another. */
     int64_t row = 0;
@@ -197,9 +212,10 @@ static int are_same_contacts(const cs_world *world)
 {
     const cs_memory *closed = &world->closed, *last = &world->last;
     size_t count = (size_t)closed->count;
-    return !world->changed && closed->count == last->count &&
-           memcmp(closed->shape.data, last->shape.data, 2 * count * sizeof(int64_t)) == 0 &&
-           memcmp(closed->law.data, last->law.data, count * sizeof(cs_law *)) == 0;
+    if (world->changed || closed->count != last->count) return 0;
+    return !count ||
+           (memcmp(closed->shape.data, last->shape.data, 2 * count * sizeof(int64_t)) == 0 &&
+            memcmp(closed->law.data, last->law.data, count * sizeof(cs_law *)) == 0);
 }
 
 /* New values for the problem of the step before. */
@@ -207,16 +223,19 @@ static cs_status update(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
     const double *inverse = step->inverse.data;
-    const double *jacobian[CS_STEP_GROUPS], *b[CS_STEP_GROUPS], *parameter[CS_STEP_GROUPS];
+    const double *jacobian[CS_STEP_GROUPS], *frame[CS_STEP_GROUPS], *b[CS_STEP_GROUPS],
+        *parameter[CS_STEP_GROUPS];
     for (int g = 0; g < step->groups; g++) {
-        jacobian[g] = step->group[g].jacobian.data;
+        const double *rows = step->group[g].jacobian.data;
+        jacobian[g] = step->group[g].frames ? NULL : rows;
+        frame[g] = step->group[g].frames ? rows : NULL;
         b[g] = step->group[g].b.data;
         parameter[g] = step->group[g].parameter.data;
     }
     cs_values values = {
         .inverse_mass = step->full ? &inverse : NULL,
-        .jacobian = world->space.dimension == 2 ? jacobian : NULL,
-        .frame = world->space.dimension == 3 ? jacobian : NULL,
+        .jacobian = jacobian,
+        .frame = frame,
         .b = b,
         .parameters = parameter,
     };
@@ -241,7 +260,7 @@ static cs_status gather_bodies(cs_world *world, cs_error *error)
 static cs_status build(cs_world *world, cs_error *error)
 {
     cs_step_problem *step = &world->step;
-    int dof = world->space.dof, frames = world->space.dimension == 3;
+    int dof = world->space.dof;
     cs_status status = cs_problem_create(&step->problem, error);
     if (!status) step->problem->threads = step->threads;
     cs_bodies bodies = {
@@ -258,12 +277,13 @@ static cs_status build(cs_world *world, cs_error *error)
             .count = group->count,
             .rows = group->rows,
             .dof = {dof, dof},
-            .jacobian = frames ? NULL : group->jacobian.data,
-            .frame = frames ? group->jacobian.data : NULL,
+            .jacobian = group->frames ? NULL : group->jacobian.data,
+            .frame = group->frames ? group->jacobian.data : NULL,
             .bodies = group->bodies.data,
             .b = group->b.data,
             .set = group->set,
             .parameters = group->parameter.data,
+            .compliance = group->soft ? group->compliance.data : NULL,
             .parameters_each = cs_set_is_variable(group->set) ? group->parameters : 0,
         };
         status = cs_problem_add_blocks(step->problem, &blocks, error);
@@ -281,7 +301,7 @@ static cs_status order(cs_world *world, int same_contacts, cs_error *error)
         status = cs_order_bodies(world, error);
         world->step.scheme = NULL;
     }
-    if (!status) status = sort_contacts(world, error);
+    if (!status && world->closed.count) status = sort_contacts(world, error);
     return status ? status : divide(world, error);
 }
 
@@ -312,11 +332,11 @@ static cs_status make_solver(cs_world *world, const cs_control *control, cs_erro
     return status;
 }
 
-/* The problem of the closed contacts, and a solver for it. */
+/* The problem of the closed contacts and the joints, and a solver for it. */
 static cs_status prepare(cs_world *world, double feedback, const cs_control *control,
                          cs_error *error)
 {
-    /* The rows of all contacts. */
+    /* The rows of all contacts and joints. */
     int same_contacts = are_same_contacts(world);
     int unchanged =
         same_contacts && world->step.solver && world->step.full == !world->rigid.isotropic;
@@ -327,9 +347,11 @@ static cs_status prepare(cs_world *world, double feedback, const cs_control *con
     if (status) return status;
     cs_row_work work = {world, feedback};
     cs_loop(world->step.threads, count, cs_fill_rows, &work);
+    cs_loop(world->step.threads, world->step.parts, cs_fill_joints, world);
 
     /* The problem and its solver: new values, or new ones. */
     if (unchanged) return update(world, error);
+    cs_fill_compliances(world);
     status = build(world, error);
     if (!status) status = make_solver(world, control, error);
     if (status) cs_step_problem_release(&world->step);
@@ -418,12 +440,14 @@ static cs_status find_impulses(cs_world *world, const cs_control *control, cs_er
     double *velocity = cs_buffer_room(&step->velocity, velocities, sizeof *velocity);
     if (!initial || !impulse || !velocity) return cs_no_memory(error, "%lld rows", (long long)rows);
     exchange(world, initial, 0);
+    cs_give_joint_impulses(world, initial);
 
     /* The solve; any impulses that it returns are used. */
     cs_result result = {.impulses = impulse, .velocity_change = velocity};
     cs_status status = cs_solver_solve(step->solver, initial, NULL, NULL, control, &result, error);
     if (status) return status;
     exchange(world, impulse, 1);
+    cs_take_joint_impulses(world, impulse);
     world->report.outcome = result.outcome;
     world->report.iterations = result.iterations;
     world->report.natural_map = result.natural_map;
@@ -436,8 +460,10 @@ cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *con
                          cs_error *error)
 {
     world->report.outcome = CS_CONVERGED;
-    if (!world->closed.count) {
+    if (!world->closed.count && !cs_joints_have_rows(world)) {
         cs_step_problem_release(&world->step);
+        world->step.parts = 0;
+        cs_take_joint_impulses(world, NULL);
         accelerate(world, 1, NULL);
         return CS_OK;
     }

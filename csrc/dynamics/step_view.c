@@ -1,4 +1,5 @@
-/* The problem of the last step as callers see it: contacts sorted by their identifiers, bodies by their numbers. */
+/* The problem of the last step as callers see it: contacts sorted by their identifiers, joints and bodies by their
+ * numbers. */
 #include "dynamics/world.h"
 #include "problem/frames.h"
 
@@ -23,9 +24,29 @@ static void read_side(const cs_world *world, const cs_step_group *group, int64_t
     const double *rows = group->jacobian.data;
     if (((const int64_t *)group->bodies.data)[2 * index + side] < 0)
         memset(jacobian, 0, sizeof(double) * (size_t)(m * dof));
-    else if (world->space.dimension == 3)
-        cs_frame_expand(rows + CS_FRAME_NUMBERS * index, m, side, jacobian);
+    else if (group->frames) cs_frame_expand(rows + CS_FRAME_NUMBERS * index, m, side, jacobian);
     else memcpy(jacobian, rows + (2 * index + side) * m * dof, sizeof(double) * (size_t)(m * dof));
+}
+
+/* Block k of the arrays <- block `at` of the group. */
+static void read_block(const cs_world *world, const cs_step_group *group, int64_t at, int64_t k,
+                       const cs_step_arrays *to)
+{
+    const int64_t *body = world->step.body.data;
+    int m = group->rows, dof = world->space.dof, parameters = group->parameters;
+    size_t size = sizeof(double);
+    for (int side = 0; side < 2; side++) {
+        int64_t own = ((const int64_t *)group->bodies.data)[2 * at + side];
+        to->bodies[2 * k + side] = own < 0 ? -1 : body[own];
+        read_side(world, group, at, side, to->jacobian + (2 * k + side) * m * dof);
+    }
+    memcpy(to->b + k * m, (const double *)group->b.data + at * m, size * (size_t)m);
+    if (parameters)
+        memcpy(to->parameter + k * parameters,
+               (const double *)group->parameter.data + at * parameters, size * (size_t)parameters);
+    if (group->soft)
+        memcpy(to->compliance + k * m, (const double *)group->compliance.data + at * m,
+               size * (size_t)m);
 }
 
 void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to)
@@ -33,23 +54,8 @@ void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to)
     const cs_step_problem *step = &world->step;
     const cs_step_group *group = &step->group[g];
     const cs_place *place = step->place.data;
-    const int64_t *body = step->body.data;
-    int m = group->rows, dof = world->space.dof, parameters = group->parameters;
-    size_t size = sizeof(double);
     int64_t k = 0;
-    for (int64_t c = 0; c < world->closed.count; c++) {
-        if (place[c].group != g) continue;
-        int64_t at = place[c].index;
-        for (int side = 0; side < 2; side++) {
-            int64_t own = ((const int64_t *)group->bodies.data)[2 * at + side];
-            to->bodies[2 * k + side] = own < 0 ? -1 : body[own];
-            read_side(world, group, at, side, to->jacobian + (2 * k + side) * m * dof);
-        }
-        memcpy(to->b + k * m, (const double *)group->b.data + at * m, size * (size_t)m);
-        if (parameters)
-            memcpy(to->parameter + k * parameters,
-                   (const double *)group->parameter.data + at * parameters,
-                   size * (size_t)parameters);
-        k++;
-    }
+    for (int64_t c = 0; g < step->contact_groups && c < world->closed.count; c++)
+        if (place[c].group == g) read_block(world, group, place[c].index, k++, to);
+    for (; g >= step->contact_groups && k < group->count; k++) read_block(world, group, k, k, to);
 }

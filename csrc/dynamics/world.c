@@ -22,6 +22,7 @@ cs_world_options cs_world_options_default(void)
         .activation = 1e-9,
         .stepper = "moreau",
         .gyroscopic = "explicit",
+        .tension = "explicit",
         .solver = cs_options_default(),
     };
     options.solver.method = "auto";
@@ -31,6 +32,7 @@ cs_world_options cs_world_options_default(void)
 }
 
 static const char *const gyroscopic_words[] = {"none", "explicit", "implicit", NULL};
+static const char *const tension_words[] = {"explicit", "implicit", NULL};
 
 /* The index of a word; -1 if it is unknown. */
 static int find_word(const char *const *words, const char *word)
@@ -60,6 +62,10 @@ static cs_status check_options(const cs_world_options *options, cs_error *error)
         return cs_fail(error, CS_UNKNOWN_NAME,
                        "gyroscopic is '%s': 'none', 'explicit' or 'implicit' is needed",
                        cs_word(options->gyroscopic).text);
+    if (find_word(tension_words, options->tension) < 0)
+        return cs_fail(error, CS_UNKNOWN_NAME,
+                       "tension is '%s': 'explicit' or 'implicit' is needed",
+                       cs_word(options->tension).text);
     return CS_OK;
 }
 
@@ -73,6 +79,7 @@ cs_status cs_world_create(cs_world **created, const cs_world_options *options, c
     world->options = *options;
     world->stepper = cs_stepper_find(options->stepper);
     world->gyroscopic = (cs_gyroscopic)find_word(gyroscopic_words, options->gyroscopic);
+    world->joints.implicit = find_word(tension_words, options->tension);
     world->space = options->dimension == 3 ? (cs_space){3, 6, 4, 9} : (cs_space){2, 3, 1, 1};
     world->rigid.isotropic = 1;
     world->step.ordered = -1;
@@ -105,9 +112,11 @@ void cs_world_destroy(cs_world *world)
         cs_buffer_clear(&step->group[g].bodies);
         cs_buffer_clear(&step->group[g].b);
         cs_buffer_clear(&step->group[g].parameter);
+        cs_buffer_clear(&step->group[g].compliance);
     }
     cs_buffer_clear(&step->number);
     cs_buffer_clear(&step->body);
+    cs_buffer_clear(&step->part);
     cs_buffer_clear(&step->sequence);
     cs_buffer_clear(&step->place);
     cs_buffer_clear(&step->motion);
@@ -121,6 +130,8 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&world->materials.pairs);
     cs_buffer_clear(&world->material);
     cs_buffer_clear(&world->owner);
+    cs_buffer_clear(&world->joints.apart);
+    cs_buffer_clear(&world->joints.tension);
     cs_buffer_clear(&world->saved.law_holds);
     cs_buffer_clear(&world->saved.number);
     cs_collider_destroy(world->collider);
@@ -358,6 +369,7 @@ cs_status cs_world_remove(cs_world *world, int64_t body, cs_error *error)
     }
     world->rigid.removed[body] = 1;
     world->rigid.movable[body] = 0;
+    world->joints.apart_is_known = 0;
     memset(world->rigid.now.velocity + body * world->space.dof, 0,
            sizeof(double) * (size_t)world->space.dof);
     world->step.ordered = -1;
@@ -409,10 +421,14 @@ void cs_world_look(const cs_world *world, cs_world_view *view)
                 .gap = closed->gap.data,
             },
         .impulse = closed->impulse.data,
+        .joints = world->joints.count,
+        .drive = world->joints.drive,
+        .joint_impulse = world->joints.now.impulse,
+        .joint_removed = world->joints.removed,
         .report = world->report,
         .steps = world->steps,
         .time = (double)world->steps * world->options.time_step,
-        .problem = closed->count ? world->step.problem : NULL,
+        .problem = world->step.problem,
     };
 }
 
@@ -433,7 +449,8 @@ cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *er
     world->report = (cs_step_report){.natural_map = NAN, .natural_map_scaled = NAN};
     exchange(&world->closed, &world->last);
     cs_world_begin_motion(world);
-    cs_status status = world->stepper->step(world, control, error);
+    cs_status status = cs_world_check_drives(world, error);
+    if (!status) status = world->stepper->step(world, control, error);
     if (!status) status = cs_world_check_motion(world, error);
 
     /* A step that failed leaves everything as it was, but for the problem of the step before. */
@@ -444,6 +461,7 @@ cs_status cs_world_step(cs_world *world, const cs_control *control, cs_error *er
         world->changed = 1;
         return status;
     }
+    cs_world_end_joints(world);
     cs_world_end_motion(world);
     world->changed = 0;
     world->steps++;

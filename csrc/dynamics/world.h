@@ -10,6 +10,7 @@
 #include "collide/collide.h"
 #include "contactsolve.h"
 #include "core/buffer.h"
+#include "dynamics/joints.h"
 
 enum { CS_WORLD_ROWS = 6 }; /* of a contact at most */
 
@@ -82,17 +83,21 @@ typedef struct cs_place {
     int64_t index;
 } cs_place;
 
-/* A group of contacts with the same set and rows, as cs_blocks. */
+/* A group of contacts, or of parts of joints, with the same set and rows, as cs_blocks. */
 typedef struct cs_step_group {
     const char *set;
     int rows, parameters;
+    int frames; /* contacts in space */
+    int soft;   /* has a compliance */
     int64_t count;
     int64_t begin;      /* its first row in lambda */
-    cs_buffer jacobian; /* (count, CS_FRAME_NUMBERS): frames; in the plane (count, 2, rows, 3): J */
+    cs_buffer jacobian; /* (count, CS_FRAME_NUMBERS): frames; or (count, 2, rows, dof): J */
     cs_buffer bodies, b, parameter;
+    cs_buffer compliance; /* (count, rows) */
 } cs_step_group;
 
-enum { CS_STEP_GROUPS = 64 };
+/* Groups of contacts, which come first, and of all. */
+enum { CS_CONTACT_GROUPS = 64, CS_STEP_GROUPS = CS_CONTACT_GROUPS + CS_JOINT_GROUPS };
 
 /* The scheme that a world keeps: its work is proportional to the contacts, whatever contacts there are. */
 #define CS_STEP_SCHEME "factorized"
@@ -100,7 +105,9 @@ enum { CS_STEP_GROUPS = 64 };
 /* The problem of a step, which is kept for the next one if the same contacts are closed then. */
 typedef struct cs_step_problem {
     cs_step_group group[CS_STEP_GROUPS];
-    int groups;
+    int contact_groups, groups;
+    cs_buffer part; /* (parts) cs_joint_part: what joints have in the problem */
+    int64_t parts;
     cs_problem *problem;
     cs_solver *solver;
     size_t reserved;    /* bytes of large pages that stay with the process for the next solver */
@@ -156,10 +163,11 @@ struct cs_world {
     cs_rigid rigid;
     cs_collider *collider;
     cs_materials materials;
-    int64_t shapes;         /* whose numbers were given out; a number is not used again */
-    cs_buffer material;     /* (shapes) int: of each shape, -1 if it was removed, */
-    cs_buffer owner;        /* (shapes) int64_t: and its body; -1: the fixed world, or removed */
-    int changed;            /* bodies, shapes or materials have changed since the last step */
+    int64_t shapes;     /* whose numbers were given out; a number is not used again */
+    cs_buffer material; /* (shapes) int: of each shape, -1 if it was removed, */
+    cs_buffer owner;    /* (shapes) int64_t: and its body; -1: the fixed world, or removed */
+    int changed;        /* bodies, shapes or materials have changed since the last step */
+    cs_joints joints;
     cs_contacts found;      /* the closed contacts of a step, in the collider's memory, */
     cs_memory closed, last; /* and in the world's; and those of the step before */
     cs_step_problem step;
@@ -217,12 +225,13 @@ void cs_step_problem_release(cs_step_problem *step);
 /* inverse (step.of, dof or dof^2) <- M^-1 of the last step's problem; zero for bodies that cannot move. */
 void cs_step_read_inverse(const cs_world *world, double *inverse);
 
-/* The arrays of a group of the last step's problem, with contacts sorted by identifier. */
+/* The arrays of a group of the last step's problem: contacts sorted by identifier, joints by number. */
 typedef struct cs_step_arrays {
-    double *jacobian;  /* (count, 2, rows, dof) */
-    int64_t *bodies;   /* (count, 2) */
-    double *b;         /* (count, rows) */
-    double *parameter; /* (count, parameters) */
+    double *jacobian;   /* (count, 2, rows, dof) */
+    int64_t *bodies;    /* (count, 2) */
+    double *b;          /* (count, rows) */
+    double *parameter;  /* (count, parameters) */
+    double *compliance; /* (count, rows), if the group is soft */
 } cs_step_arrays;
 void cs_step_read_group(const cs_world *world, int g, const cs_step_arrays *to);
 
@@ -242,6 +251,41 @@ typedef struct cs_row_work {
     double feedback;
 } cs_row_work;
 void cs_fill_rows(void *context, int64_t piece, int64_t begin, int64_t end);
+
+/* ---- joints ---------------------------------------------------------------------------------- */
+
+/* Fails if what drives a joint is not a number, or its bounds are crossed: names the joint. */
+cs_status cs_world_check_drives(const cs_world *world, cs_error *error);
+
+/* Whether contacts between two bodies are left out because a joint holds them; there may be pairs once
+ * cs_world_find_apart has found them. */
+cs_status cs_world_find_apart(cs_world *world, cs_error *error);
+int cs_are_apart(const cs_world *world, int64_t first, int64_t second);
+
+/* joints.tension <- that of the joints' impulses in the step before, at next; nothing if it is explicit. */
+cs_status cs_world_find_tension(cs_world *world, cs_error *error);
+
+/* Whether any joint has rows in the problem of a step. */
+int cs_joints_have_rows(const cs_world *world);
+
+/* Whether a joint has rows: it was not removed, nor were its bodies. */
+int cs_joint_is_active(const cs_world *world, int64_t joint);
+
+/* The groups of the joints, after those of the contacts, and the place of every part. Rooms are left to the caller. */
+cs_status cs_divide_joints(cs_world *world, cs_error *error);
+
+/* Work of cs_loop. Writes the rows of parts begin .. end - 1 (context: cs_world). */
+void cs_fill_joints(void *context, int64_t piece, int64_t begin, int64_t end);
+
+/* Compliances of all parts, which do not change while the problem is kept. */
+void cs_fill_compliances(cs_world *world);
+
+/* values (rows) <- the joints' impulses of the step before; and the other way, for this one. */
+void cs_give_joint_impulses(const cs_world *world, double *values);
+void cs_take_joint_impulses(cs_world *world, const double *values);
+
+/* The joints' state at the end of a step. */
+void cs_world_end_joints(cs_world *world);
 
 /* ---- steppers -------------------------------------------------------------------------------- */
 

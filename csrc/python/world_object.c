@@ -22,7 +22,7 @@ void world_end(world_object *self) { atomic_flag_clear(&self->busy); }
 static const field option_fields[] = {
     FIELD(cs_world_options, dimension, INT),     FIELD(cs_world_options, time_step, DOUBLE),
     FIELD(cs_world_options, activation, DOUBLE), FIELD(cs_world_options, stepper, TEXT),
-    FIELD(cs_world_options, gyroscopic, TEXT),
+    FIELD(cs_world_options, gyroscopic, TEXT),   FIELD(cs_world_options, tension, TEXT),
 };
 enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
 
@@ -306,9 +306,8 @@ static PyObject *world_report(world_object *self, PyObject *unused)
 
 /* ---- what callers see ------------------------------------------------------------------------ */
 
-/* A view of the world's memory, which it keeps; columns 0: one axis. */
-static PyObject *view_of(world_object *self, const void *data, int type, int64_t count, int columns,
-                         int writable)
+PyObject *view_of(world_object *self, const void *data, int type, int64_t count, int columns,
+                  int writable)
 {
     npy_intp shape[2] = {(npy_intp)count, columns};
     if (!count) return PyArray_SimpleNew(columns ? 2 : 1, shape, type);
@@ -418,11 +417,14 @@ static PyObject *describe_group(const world_object *self, int g)
     PyObject *bodies = copied_array(NULL, NPY_INT64, group->count, 2, sizeof(int64_t));
     PyObject *b = copied_array(NULL, NPY_DOUBLE, group->count, m, real);
     PyObject *parameter = copied_array(NULL, NPY_DOUBLE, group->count, group->parameters, real);
-    if (!jacobian || !bodies || !b || !parameter) {
+    PyObject *compliance =
+        group->soft ? copied_array(NULL, NPY_DOUBLE, group->count, m, real) : Py_NewRef(Py_None);
+    if (!jacobian || !bodies || !b || !parameter || !compliance) {
         Py_XDECREF(jacobian);
         Py_XDECREF(bodies);
         Py_XDECREF(b);
         Py_XDECREF(parameter);
+        Py_XDECREF(compliance);
         return NULL;
     }
     cs_step_arrays arrays = {
@@ -430,13 +432,15 @@ static PyObject *describe_group(const world_object *self, int g)
         .bodies = PyArray_DATA((PyArrayObject *)bodies),
         .b = PyArray_DATA((PyArrayObject *)b),
         .parameter = PyArray_DATA((PyArrayObject *)parameter),
+        .compliance = group->soft ? PyArray_DATA((PyArrayObject *)compliance) : NULL,
     };
     cs_step_read_group(self->world, g, &arrays);
-    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N}", "set", group->set, "rows", m, "jacobian",
-                         jacobian, "bodies", bodies, "b", b, "parameters", parameter);
+    return Py_BuildValue("{s:s,s:i,s:N,s:N,s:N,s:N,s:N}", "set", group->set, "rows", m, "jacobian",
+                         jacobian, "bodies", bodies, "b", b, "parameters", parameter, "compliance",
+                         compliance);
 }
 
-/* problem() -> M^-1 and a tuple of the groups of contacts of the last step, as dicts of copies */
+/* problem() -> M^-1 and a tuple of the groups of contacts and joints of the last step, as dicts of copies */
 static PyObject *world_problem(world_object *self, PyObject *unused)
 {
     (void)unused;
@@ -475,6 +479,12 @@ static PyMethodDef world_methods[] = {
     {"add_shapes", (PyCFunction)world_add_shapes, METH_VARARGS,
      "add_shapes(kind, numbers, vertices, body, position, orientation, material)\n--\n\nReturns "
      "the number of the first."},
+    {"add_joints", (PyCFunction)world_add_joints, METH_VARARGS,
+     "add_joints(kind, body, numbers, flags)\n--\n\nReturns the number of the first."},
+    {"remove_joint", (PyCFunction)world_remove_joint, METH_O,
+     "remove_joint(joint)\n--\n\nRemoves a joint."},
+    {"joints", (PyCFunction)(void (*)(void))world_joints, METH_NOARGS,
+     "joints()\n--\n\nWhat joints have at present, and a view of their drives."},
     {"remove", (PyCFunction)world_remove, METH_O, "remove(body)\n--\n\nRemoves a body."},
     {"skip_shapes", (PyCFunction)world_skip_shapes, METH_O,
      "skip_shapes(count)\n--\n\nGives the next numbers of shapes to none."},

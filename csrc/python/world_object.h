@@ -22,6 +22,15 @@ void world_end(world_object *self);
 int read_body_doubles(PyObject *value, const char *name, int64_t count, int each,
                       PyArrayObject **array, const double **data);
 
+/* A view of the world's memory, which it keeps; columns 0: one axis. */
+PyObject *view_of(world_object *self, const void *data, int type, int64_t count, int columns,
+                  int writable);
+
+/* Methods in world_joints.c. */
+PyObject *world_add_joints(world_object *self, PyObject *args);
+PyObject *world_remove_joint(world_object *self, PyObject *value);
+PyObject *world_joints(world_object *self, PyObject *unused);
+
 /* Methods in world_state.c. */
 PyObject *world_place(world_object *self, PyObject *args);
 PyObject *world_skip_shapes(world_object *self, PyObject *value);

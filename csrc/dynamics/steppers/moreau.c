@@ -6,8 +6,9 @@ static cs_status step(cs_world *world, const cs_control *control, cs_error *erro
     /* q^M = q^S + dt/2 F(q^S) u^S, with the contacts and M there. */
     double half = 0.5 * world->options.time_step;
     cs_world_move(world, half);
-    cs_world_apply_forces(world);
-    cs_status status = cs_world_find_contacts(world, error);
+    cs_status status = cs_world_find_tension(world, error);
+    if (!status) cs_world_apply_forces(world);
+    if (!status) status = cs_world_find_contacts(world, error);
 
     /* u^E, and q^E = q^M + dt/2 F(q^M) u^E. */
     if (!status) status = cs_world_solve(world, 0, control, error);

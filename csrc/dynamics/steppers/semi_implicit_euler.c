@@ -4,8 +4,9 @@
 static cs_status step(cs_world *world, const cs_control *control, cs_error *error)
 {
     double dt = world->options.time_step;
-    cs_world_apply_forces(world);
-    cs_status status = cs_world_find_contacts(world, error);
+    cs_status status = cs_world_find_tension(world, error);
+    if (!status) cs_world_apply_forces(world);
+    if (!status) status = cs_world_find_contacts(world, error);
     if (!status) status = cs_world_solve(world, 1 / dt, control, error);
     if (!status) cs_world_move(world, dt);
     return status;
