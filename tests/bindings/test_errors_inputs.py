@@ -68,19 +68,19 @@ GROUPS = [
         "J of three dimensions",
         lambda: group(np.ones((3, 3, 6))),
         ValueError,
-        "J has shape (3, 3, 6): (contacts, 2, rows, dof) is needed",
+        "J has shape (3, 3, 6): (contacts, partners, rows, dof) is needed",
     ),
     (
         "J of three partners",
         lambda: group(np.ones((3, 3, 3, 6))),
         ValueError,
-        "J has shape (3, 3, 3, 6): (contacts, 2, rows, dof) is needed",
+        "bodies has shape (3, 2): J of 3 contacts needs (3, 3)",
     ),
     (
         "J sparse",
         lambda: group(SPARSE(np.eye(6))),
         TypeError,
-        "J is a sparse matrix: with bodies, blocks (contacts, 2, rows, dof) are needed",
+        "J is a sparse matrix: with bodies, blocks (contacts, partners, rows, dof) are needed",
     ),
     (
         "J complex",
@@ -341,13 +341,13 @@ MATRICES = [
         "no bodies",
         lambda: matrices(J6),
         TypeError,
-        "bodies is missing: a J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the bodies of each contact",
     ),
     (
         "no bodies for a pair",
         lambda: matrices(PAIR),
         TypeError,
-        "bodies is missing: a J of blocks needs the two bodies of each contact",
+        "bodies is missing: a J of blocks needs the bodies of each contact",
     ),
     (
         "rows beside bodies",
@@ -529,7 +529,7 @@ STATES = [
         "J of one dimension",
         lambda: state(J=np.ones(3)),
         ValueError,
-        "J has shape (3,): (contacts, 2, rows, dof) is needed",
+        "J has shape (3,): (contacts, partners, rows, dof) is needed",
     ),
     (
         "velocity flat",
