@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,28 @@ int cs_instructions_run(int i)
     return 1;
 }
 
-cs_instructions cs_instructions_widest(void)
+/* The set that the environment variable names; otherwise, or where the machine does not run it, the widest that it runs.
+ * "scalar" has no kernels: the narrowest set. */
+static int find_widest(void)
 {
+    const char *given = getenv("CONTACTSOLVE_INSTRUCTIONS");
     int widest = CS_INSTRUCTION_SETS - 1;
     while (!cs_instructions_run(widest)) widest--;
-    return (cs_instructions)widest;
+    if (given && strcmp(given, "scalar") == 0) return 0;
+    for (int i = 0; given && i < widest; i++)
+        if (strcmp(given, names[i]) == 0) return i;
+    return widest;
+}
+
+cs_instructions cs_instructions_widest(void)
+{
+    static atomic_int found; /* one more than the set; 0: not known yet */
+    int known = atomic_load_explicit(&found, memory_order_relaxed);
+    if (!known) {
+        known = 1 + find_widest();
+        atomic_store_explicit(&found, known, memory_order_relaxed);
+    }
+    return (cs_instructions)(known - 1);
 }
 
 /* "scalar, baseline, ...": all names, or those that this machine runs. */

@@ -14,7 +14,8 @@ typedef enum cs_instructions {
 /* What a caller may choose instead of an instruction set. */
 enum { CS_INSTRUCTIONS_SCALAR = -1, CS_INSTRUCTIONS_AUTO = -2 };
 
-/* The widest that this machine runs. */
+/* The widest that this machine runs, or the narrower one that the environment variable CONTACTSOLVE_INSTRUCTIONS names when this
+ * is called for the first time. */
 cs_instructions cs_instructions_widest(void);
 
 /* Reads a name: an instruction set, "scalar" or "auto". The environment variable
