@@ -41,6 +41,13 @@ typedef enum cs_form {
     CS_WEIGHTED, /* contacts of four vertices: frame and the weight of each */
 } cs_form;
 
+/* Whether kernels visit contacts of four vertices: those of devices, which are compiled as C++, visit pairs only. */
+#if defined(__cplusplus)
+enum { CS_VISITS_VERTICES = 0 };
+#else
+enum { CS_VISITS_VERTICES = 1 };
+#endif
+
 /* The number of entries per visit in cs_packed_factors.scaled. */
 CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 {
