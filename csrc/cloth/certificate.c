@@ -11,6 +11,7 @@ cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hi
     cs_collision_report before = c->report;
     cs_status status = cs_find_candidates(c, c->end, 0, call, error);
     *hits = status ? 0 : cs_find_hits(c, call);
+    if (*hits) status = cs_refuse_told_hits(c, call, error);
     c->report.is_free = !status && !*hits;
     c->report.candidate_seconds = before.candidate_seconds;
     c->report.narrow_seconds = before.narrow_seconds;

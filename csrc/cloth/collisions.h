@@ -43,7 +43,7 @@ typedef struct cs_collision_options {
     int64_t iterations; /* passes of stopping impulses, at most */
     int64_t zones;      /* passes of impact zones, at most */
     int has_self;       /* the cloth with itself, too */
-    int is_allowed;     /* what touches from the beginning is left out */
+    int is_allowed; /* what touches from the beginning, or only as it is told, is left out */
     int is_problem; /* near contacts are also those that the motion would reach; the caller solves them */
     int k;          /* of the boxes */
     const cs_split_rule *rule;
@@ -142,6 +142,7 @@ typedef struct cs_collisions {
 /* What a response needs beside the motion. */
 typedef struct cs_response_call {
     double h;
+    double time; /* at the beginning of the step, for messages */
     int threads;
     cs_cancellation *cancellation;
 } cs_response_call;
@@ -232,6 +233,13 @@ cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error);
 /* zones.c: connects the vertices of hits, and moves each zone. Returns whether a zone has grown. */
 void cs_reset_zones(cs_collisions *c);
 cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error);
+
+/* Whether the response can change how the four vertices of a pair move. */
+int cs_is_movable(const cs_collisions *c, const int64_t *vertex);
+
+/* intersections.c: fails for the first hit whose vertices are all told how to move. */
+cs_status cs_refuse_told_hits(const cs_collisions *c, const cs_response_call *call,
+                              cs_error *error);
 
 /* certificate.c: hits <- pairs that meet in the motion from start to end, by candidates of its own; none: it is free. */
 cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hits,

@@ -33,11 +33,20 @@ static void put_vertices(const asking *a, const int64_t *pair, int64_t *index)
     }
 }
 
-/* Whether the response can change how the four move. */
-static int is_movable(const cs_collisions *c, const int64_t *index)
+int cs_is_movable(const cs_collisions *c, const int64_t *vertex)
 {
     for (int k = 0; k < CS_STENCIL_VERTICES; k++)
-        if (c->inverse_mass[index[k]] > 0) return 1;
+        if (c->inverse_mass[vertex[k]] > 0) return 1;
+    return 0;
+}
+
+/* Whether the four may meet: the response can change how they move, or they are told to move. */
+static int may_meet(const cs_collisions *c, const int64_t *vertex)
+{
+    if (cs_is_movable(c, vertex)) return 1;
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        for (int64_t i = 3 * vertex[k]; i < 3 * vertex[k] + 3; i++)
+            if (c->start[i] != c->end[i]) return 1;
     return 0;
 }
 
@@ -80,7 +89,7 @@ static cs_status ask(const asking *a, const cs_response_call *call, cs_error *er
         int64_t *put = index + CS_STENCIL_VERTICES * to->count;
         put_vertices(a, pair + 2 * i, put);
         key[to->count] = key_of(a, pair + 2 * i);
-        to->count += is_movable(c, put);
+        to->count += may_meet(c, put);
     }
     return status;
 }

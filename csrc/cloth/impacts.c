@@ -36,7 +36,8 @@ static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
         cs_impact impact;
         cs_path_load(&j->stencils, i, 0, &path);
         cs_ccd_find(&path, INFINITY, &impact);
-        int is_left_out = j->c->options.is_allowed && impact.is_hit && impact.time == 0;
+        int is_left_out = j->c->options.is_allowed && impact.is_hit &&
+                          (impact.time == 0 || !cs_is_movable(j->c, vertex));
         j->state[i] = impact.is_hit && !is_left_out ? CS_PAIR_HIT : CS_PAIR_FREE;
     }
 }

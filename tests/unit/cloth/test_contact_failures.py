@@ -1,0 +1,90 @@
+"""Steps of cloth in contact that cannot be made, and what stays as it was."""
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+
+TRIANGLE = np.array([[-3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, 6.0, 0.0]])
+
+
+def floor(motion=None):
+    return cs.cloth.Obstacle(TRIANGLE, [[0, 1, 2]], motion=motion)
+
+
+def raised(height):
+    return TRIANGLE + [0, 0, height]
+
+
+def sheet(height=0.01, side=5, collisions=None, **options):
+    """A sheet of one metre above the floor."""
+    vertices, faces = cs.cloth.sheet(side, side, 1.0)
+    vertices[:, 2] = height
+    given = {"density": 0.2, "young": 500.0, "damping": 0.01, "threads": 1}
+    collisions = collisions or cs.cloth.Collisions(5e-3, mu=0.3)
+    return cs.cloth.Cloth(vertices, faces, collisions=collisions, **given | options)
+
+
+# ---- primitives that are told how to move --------------------------------------------------------
+
+
+def test_an_attached_vertex_cannot_pass_an_obstacle():
+    cloth = sheet(attach=([12], lambda t: [[0.5, 0.5, 0.015 - t]]), obstacles=[floor()])
+    cloth.step(0.01)
+    before = cloth.positions, cloth.velocities
+    message = r"attach: vertex 12 of the cloth meets the face .* of obstacles\[0\] at t = 0.01[45]"
+    with pytest.raises(ValueError, match=message):
+        cloth.step(0.01)
+    assert np.array_equal(cloth.positions, before[0])
+    assert np.array_equal(cloth.velocities, before[1])
+    assert cloth.time == 0.01
+
+
+def test_an_obstacle_cannot_pass_an_attached_vertex():
+    rising = floor(lambda t: raised(2 * t))
+    cloth = sheet(attach=[12], obstacles=[rising])
+    with pytest.raises(ValueError, match=r"attach: vertex 12 .* of obstacles\[0\] at t = 0.00[45]"):
+        cloth.step(0.01)
+    assert cloth.time == 0
+
+
+def test_attached_edges_cannot_pass_each_other():
+    vertices, faces = cs.cloth.sheet(2, 2, 1.0)
+    other = vertices @ [[0, 1, 0], [-1, 0, 0], [0, 0, 1]] + [1.5, 0.5, 0.1]
+    x, both = np.concatenate([vertices, other]), np.concatenate([faces, faces + 4])
+    down = (np.arange(8), lambda t: x - [0, 0, t] * (np.arange(8) >= 4)[:, None])
+    given = {"density": 1, "young": 1, "attach": down}
+    cloth = cs.cloth.Cloth(x, both, collisions=cs.cloth.Collisions(1e-3), **given)
+    cloth.step(0.05)
+    with pytest.raises(ValueError, match=r"attach: .* of the cloth meets .* of the cloth at t = 0"):
+        cloth.step(0.1)
+
+
+def test_told_motions_may_pass_if_allowed():
+    collisions = cs.cloth.Collisions(5e-3, allow=True)
+    going = ([12], lambda t: [[0.5, 0.5, 0.01 - t]])
+    cloth = sheet(attach=going, collisions=collisions, obstacles=[floor()])
+    for _ in range(3):
+        cloth.step(0.01)
+    assert cloth.positions[12, 2] == pytest.approx(-0.02)
+
+
+# ---- motions that were abandoned -----------------------------------------------------------------
+
+
+def test_abandoned_motions_of_obstacles_are_forgotten():
+    cloth = sheet(obstacles=[floor(lambda t: raised(10 * t))])
+    cloth.contact_problem(0.01)
+    cloth.positions = cloth.positions
+    assert np.array_equal(cloth._core.obstacle(0), TRIANGLE)
+    cloth.positions = cloth.positions + [0, 0, 0.1]
+
+
+def test_positions_can_be_assigned_after_a_failed_step():
+    closing = floor(lambda t: raised(0.0104 - t))
+    collisions = cs.cloth.Collisions(5e-3)
+    cloth = sheet(4e-3, side=3, collisions=collisions, obstacles=[floor(), closing])
+    cloth._colliding.has_warned = True
+    with pytest.raises(ValueError, match="no step from"):
+        cloth.run(0.02, 5e-3)
+    cloth.positions = cloth.positions
