@@ -408,8 +408,11 @@ class Cloth(ClothState):
         if colliding.collisions.response != "problem":
             return self._core.step(*self._arguments(h), self.newton, self._threads)
         self._core.predict(*self._arguments(h), self.newton, self._threads)
-        self._solved = colliding.solve(self._inverse_masses())
-        return self._core.conclude(self._threads)
+        solved = colliding.solve(self._inverse_masses())
+        is_made = self._core.conclude(self._threads)
+        if is_made:
+            self._solved = solved
+        return is_made
 
     def contact_problem(self, h: float, name: str = "") -> Problem:
         """Return the contacts of the next step as a problem; the state stays as it is.
@@ -439,8 +442,9 @@ class Cloth(ClothState):
             raise ValueError("this cloth has no collisions: pass collisions=Collisions(thickness)")
         self._colliding.begin(self.time + float(numbers_of(h=h)[0]))
         self._core.predict(*self._arguments(h), self.newton, self._threads)
-        self._core.set_impulses(np.zeros((len(self._core.contacts()[3]), 3)))
-        contacts = contacts_of(self._core)
+        count = len(contacts_of(self._core, is_present=True).gaps)
+        self._core.set_impulses(np.zeros((count, 3)))
+        contacts = contacts_of(self._core, is_present=True)
         return problem_of(contacts, self._inverse_masses(), self._colliding.collisions.mu, name)[0]
 
     def run(

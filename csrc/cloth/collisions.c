@@ -84,6 +84,7 @@ void cs_collisions_clear(cs_collisions *c)
         cs_buffer_clear(&c->pairs[kind].near);
     }
     cs_buffer_clear(&c->contact);
+    cs_buffer_clear(&c->last_contact);
     cs_buffer_clear(&c->leader);
     cs_buffer_clear(&c->scratch);
     cs_arena_clear(&c->arena);
@@ -140,10 +141,26 @@ void cs_collisions_place(cs_collisions *c, int64_t n, const double *x)
     o->moves = o->is_fitted = 0;
 }
 
+/* What is told of the last step is that of this one. */
+static void keep_report(cs_collisions *c)
+{
+    cs_contact *contact = c->contact.data;
+    for (int64_t n = 0; n < c->contacts; n++) cs_contact_rate(c, &contact[n], contact[n].rate);
+    cs_buffer before = c->last_contact;
+    c->last_contact = c->contact;
+    c->contact = before;
+    c->last = c->contacts;
+    c->contacts = 0;
+    for (int64_t n = 0; n < c->obstacles; n++)
+        cs_assign(c->obstacle[n].given, c->obstacle[n].impulse);
+    c->report = c->present;
+}
+
 cs_status cs_collisions_finish(cs_collisions *c, cs_error *error)
 {
     cs_status status = cs_keep_formers(c, error);
     if (status) return status;
+    keep_report(c);
     size_t size = sizeof *c->start * (size_t)(3 * (c->vertices - c->cloth));
     memcpy(c->start + 3 * c->cloth, c->end + 3 * c->cloth, size);
     for (int64_t n = 0; n < c->obstacles; n++) {
@@ -175,7 +192,7 @@ static void load_obstacles(cs_collisions *c)
         if (square > most) most = square;
         c->inverse_mass[i] = 0;
     }
-    c->report.moved = sqrt(most);
+    c->present.moved = sqrt(most);
 }
 
 cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *x1, const double *v,
@@ -184,7 +201,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
 {
     size_t size = sizeof *x0 * (size_t)(3 * c->cloth);
     c->h = call->h;
-    c->report = (cs_collision_report){0};
+    c->present = (cs_collision_report){0};
     c->contacts = 0;
     c->clock = 0;
     c->is_solved = 0;

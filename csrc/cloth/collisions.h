@@ -54,7 +54,8 @@ typedef struct cs_obstacle {
     int64_t first, vertices; /* its vertices in arrays over all */
     int moves;               /* in this step */
     int is_fitted;           /* boxes are those of its place */
-    double impulse[3];       /* on the cloth, in the last step [N s] */
+    double impulse[3];       /* on the cloth, in the step that is being made [N s] */
+    double given[3];         /* the same, in the last step that was made */
     cs_tree tree;
     cs_query query;
     int32_t *opposite;
@@ -88,6 +89,7 @@ typedef struct cs_contact {
     double pushed;     /* impulse of the shift, along the normal [N s] */
     double gap;        /* along the normal, at x0 */
     double impulse[3]; /* [N s] */
+    double rate[3];    /* relative velocity after the step, once it is made [m/s] */
     double before[3], direction[3];
     double former;   /* force along the normal in the last step [N] */
     int64_t visited; /* clock of the sweep that has seen it last */
@@ -129,14 +131,14 @@ typedef struct cs_collisions {
     int64_t clock;
     int is_solved; /* the caller has given impulses */
     cs_candidates pairs[CS_STENCIL_KINDS];
-    int64_t contacts;
-    cs_buffer contact; /* of cs_contact */
+    int64_t contacts, last;
+    cs_buffer contact, last_contact; /* of cs_contact: of the step that is being made; last made */
     int64_t formers[CS_STENCIL_KINDS];
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
     cs_buffer leader;  /* vertices of obstacles that zones touch */
     cs_buffer scratch; /* of bytes */
-    cs_collision_report report;
+    cs_collision_report report, present; /* of the last step made; of the one that is being made */
 } cs_collisions;
 
 /* What a response needs beside the motion. */
@@ -172,7 +174,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
                               const unsigned char *is_fixed, const cs_response_call *call,
                               cs_error *error);
 
-/* Changes velocities until the motion is free: then report.is_free is set, and v, x1 (cloth, 3) are the result. */
+/* Changes velocities until the motion is free: then present.is_free is set, and v, x1 (cloth, 3) are the result. */
 cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
                                 const cs_response_call *call, cs_error *error);
 

@@ -140,11 +140,11 @@ cs_status cs_find_candidates(cs_collisions *c, const double *end, double margin,
     cs_status status = cs_tree_refit(&c->tree, c->start, end, margin, call->threads, error);
     if (!status && c->options.has_self) status = ask_self(c, call, error);
     for (int64_t n = 0; !status && n < c->obstacles; n++) {
-        c->obstacle[n].is_fitted &= !c->obstacle[n].moves || c->report.queries > 0;
+        c->obstacle[n].is_fitted &= !c->obstacle[n].moves || c->present.queries > 0;
         status = fit_obstacle(c, &c->obstacle[n], call, error);
         if (!status) status = ask_obstacle(c, &c->obstacle[n], call, error);
     }
-    c->report.queries++;
+    c->present.queries++;
 
     /* Nothing is known of them yet. */
     for (int kind = 0; !status && kind < CS_STENCIL_KINDS; kind++) {
@@ -155,9 +155,9 @@ cs_status cs_find_candidates(cs_collisions *c, const double *end, double margin,
         if (!state || !near) return cs_no_memory(error, "%zu candidates", count);
         memset(state, CS_PAIR_UNTESTED, count);
         memset(near, 0, count);
-        c->report.candidates += pairs->count;
+        c->present.candidates += pairs->count;
     }
-    c->report.candidate_seconds += cs_clock() - begun;
+    c->present.candidate_seconds += cs_clock() - begun;
     return status;
 }
 

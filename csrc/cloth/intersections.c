@@ -212,7 +212,7 @@ cs_status cs_collisions_check(cs_collisions *c, const double *x, int threads, cs
     for (int64_t i = 0; i < 3 * c->cloth; i++) c->start[i] = c->end[i] = x[i];
     for (int64_t i = 0; i < c->cloth; i++) c->inverse_mass[i] = 1;
     stop_obstacles(c);
-    c->report = (cs_collision_report){0};
+    c->present = (cs_collision_report){0};
     cs_status status = cs_find_candidates(c, c->end, 0, &call, error);
     if (!status && c->options.has_self)
         status = test_trees(c, &c->query, &c->tree, 0, &call, error);
@@ -221,6 +221,5 @@ cs_status cs_collisions_check(cs_collisions *c, const double *x, int threads, cs
         status = test_trees(c, &o->query, &o->tree, o->first, &call, error);
     }
     if (!status) status = test_touches(c, &call, error);
-    c->report = (cs_collision_report){.is_free = 1};
     return status;
 }

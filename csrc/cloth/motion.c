@@ -183,7 +183,7 @@ static cs_status respond(cs_cloth *cloth, const cs_cloth_call *call, int *is_fre
     const cs_response_call response = response_of(cloth, call);
     cs_status status = cs_collisions_respond(&cloth->collisions, cloth->next_velocity,
                                              cloth->next_position, &response, error);
-    *is_free = cloth->collisions.report.is_free;
+    *is_free = cloth->collisions.present.is_free;
     return status;
 }
 

@@ -184,7 +184,7 @@ static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
     for (int64_t i = 0; i < pairs->count; i++) {
         if (j->near[i] == FAR) continue;
         if (j->near[i] == TOUCHING) {
-            c->report.touching++;
+            c->present.touching++;
             continue;
         }
         cs_path path;
@@ -220,8 +220,8 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         cs_loop(cs_threads_for_pairs(call, pairs->count), pairs->count, test_pairs, &j);
         status = gather(&j, pairs, error);
     }
-    c->report.contacts = c->contacts;
+    c->present.contacts = c->contacts;
     if (!status) status = cs_take_formers(c, error);
-    c->report.narrow_seconds += cs_clock() - begun;
+    c->present.narrow_seconds += cs_clock() - begun;
     return status;
 }

@@ -124,7 +124,7 @@ static double sweep(cs_collisions *c, visiting work, int is_backward, int is_ful
         double change = work(c, contact, negligible);
         if (change > most) most = change;
     }
-    c->report.sweeps++;
+    c->present.sweeps++;
     return most;
 }
 

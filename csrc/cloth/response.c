@@ -47,7 +47,7 @@ static cs_status stop_impacts(cs_collisions *c, const cs_response_call *call, in
         if (status) return status;
         cs_sweep_contacts(c);
         status = look(c, call, hits, error);
-        c->report.passes++;
+        c->present.passes++;
     }
     return status;
 }
@@ -105,12 +105,12 @@ static double others(const cs_collision_report *r)
 cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
                                 const cs_response_call *call, cs_error *error)
 {
-    double begun = cs_clock(), before = others(&c->report);
+    double begun = cs_clock(), before = others(&c->present);
     cs_status status = respond(c, call, error);
     if (status) return status;
     sum_impulses(c);
     memcpy(v, c->velocity, sizeof *v * (size_t)(3 * c->cloth));
     memcpy(x1, c->end, sizeof *x1 * (size_t)(3 * c->cloth));
-    c->report.response_seconds = cs_clock() - begun - (others(&c->report) - before);
+    c->present.response_seconds = cs_clock() - begun - (others(&c->present) - before);
     return CS_OK;
 }

@@ -88,3 +88,43 @@ def test_positions_can_be_assigned_after_a_failed_step():
     with pytest.raises(ValueError, match="no step from"):
         cloth.run(0.02, 5e-3)
     cloth.positions = cloth.positions
+
+
+# ---- reports -------------------------------------------------------------------------------------
+
+
+def told(cloth):
+    """Everything that a cloth tells of its last step, without times and counts of failures."""
+    leave = ("_seconds", "steps_refused")
+    info = {name: value for name, value in cloth.info.items() if not name.endswith(leave)}
+    return [*info.items(), *cloth.contacts._asdict().items()]
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    for (name, value), (_, expected) in zip(one, other, strict=True):
+        assert np.array_equal(value, expected), name
+
+
+@pytest.mark.parametrize("response", ["impulses", "problem"])
+def test_reports_are_those_of_the_last_step_made(response):
+    def forces(cloth):
+        return np.full((9, 3), 1e308 if cloth.time > 0.025 else 0.0)
+
+    collisions = cs.cloth.Collisions(5e-3, mu=0.3, response=response)
+    cloth = sheet(4e-3, side=3, collisions=collisions, obstacles=[floor()], forces=forces)
+    for _ in range(3):
+        cloth.step(0.01)
+    expected = told(cloth)
+    assert cloth.info["free"]
+    assert cloth.info["obstacle_impulses"][0, 2] > 0
+    assert len(cloth.contacts.gaps) == cloth.info["contacts"] > 0
+
+    cloth.positions = cloth.positions
+    assert_same(told(cloth), expected)
+    with pytest.raises(ValueError, match=r"out of all numbers|is too large"):
+        cloth.step(1.0)
+    assert_same(told(cloth), expected)
+    cloth._forces = None
+    assert cloth.contact_problem(0.02).contacts > 0
+    assert_same(told(cloth), expected)
