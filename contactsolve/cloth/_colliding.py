@@ -69,10 +69,14 @@ class Colliding:
             self.core.check(x, self.threads)
         self._is_checked = True
 
-    def place(self, time: float) -> None:
-        """Put the obstacles where they are at a time; the next step checks the state."""
-        for n in range(len(self.obstacles)):
-            self.core.move_obstacle(n, self._at(n, time), True)
+    def places(self, time: float) -> list[np.ndarray]:
+        """Return where the obstacles are at a time."""
+        return [self._at(n, time) for n in range(len(self.obstacles))]
+
+    def place(self, places: Sequence[np.ndarray]) -> None:
+        """Put the obstacles there; the next step checks the state."""
+        for n, x in enumerate(places):
+            self.core.move_obstacle(n, x, True)
         self._is_checked = False
 
     def begin(self, time: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays import finite_array
 from .._options import count
+from ._alone import alone
 from ._contact_problem import Contacts, contacts_of
 from ._scalars import numbers_of
 
@@ -39,6 +40,7 @@ class ClothState:
     _dtype: str
     _faces: np.ndarray
     _masses: np.ndarray
+    _user: dict[str, object]
 
     @property
     def dtype(self) -> str:
@@ -85,6 +87,7 @@ class ClothState:
         return self._core.state()[0]
 
     @positions.setter
+    @alone
     def positions(self, value: Any) -> None:
         _, v, time = self._core.state()
         x = self._vectors(value, "positions")
@@ -98,6 +101,7 @@ class ClothState:
         return self._core.state()[1]
 
     @velocities.setter
+    @alone
     def velocities(self, value: Any) -> None:
         x, _, time = self._core.state()
         self._core.set_state(x, self._vectors(value, "velocities"), time)
@@ -108,13 +112,15 @@ class ClothState:
         return self._core.state()[2]
 
     @time.setter
+    @alone
     def time(self, value: float) -> None:
         time = float(numbers_of(time=value)[0])
         if not np.isfinite(time):
             raise ValueError(f"time is {time:g}: a finite number of seconds is needed")
+        places = [] if self._colliding is None else self._colliding.places(time)
         self._core.set_time(time)
         if self._colliding is not None:
-            self._colliding.place(time)
+            self._colliding.place(places)
 
     def energy(self) -> Energy:
         """Return kinetic energy, and those of gravity, membrane and bending [J].

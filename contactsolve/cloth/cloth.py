@@ -15,6 +15,7 @@ from .._options import count, flag, most_threads, one_of
 from ..problem import Problem
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
+from ._alone import alone
 from ._attachment import Attachment
 from ._colliding import Colliding
 from ._contact_problem import contacts_of, problem_of
@@ -22,7 +23,7 @@ from ._layout import PathLike
 from ._mesh import points, read_mesh
 from ._restoring import restore
 from ._running import run
-from ._scalars import graph_of, numbers_of, steps_of
+from ._scalars import graph_of, numbers_of, positive_h, steps_of
 from ._state import ClothState, Energy
 from .collisions import Collisions
 from .obstacle import Obstacle
@@ -232,6 +233,7 @@ class Cloth(ClothState):
         self_collisions: bool = True,
     ) -> None:
         # The mesh.
+        self._user: dict[str, object] = {}
         x, triangles = read_mesh(vertices, faces)
         self._faces = read_only(triangles.copy())
         shape = x if rest is None else points("rest", rest)
@@ -340,6 +342,7 @@ class Cloth(ClothState):
 
     # ---- steps -----------------------------------------------------------------------------------
 
+    @alone
     def system(self, h: float) -> tuple[SymmetricBlocks, np.ndarray]:
         """Return the linear system of a step from the present state.
 
@@ -356,7 +359,7 @@ class Cloth(ClothState):
         b : (3 n,) ndarray
             The right-hand side: A Δv = b, with the change of the velocities Δv [m/s].
         """
-        values, right = self._core.system(*self._arguments(h), self._threads)
+        values, right = self._core.system(*self._arguments(h, self._pull()), self._threads)
         blocks = (values, self._told["indices"], self._told["indptr"])
         A = optional("scipy.sparse", "the matrix of a cloth needs").bsr_array(blocks)
         dtype = "float32" if self.dtype == "float32" else "float64"
@@ -400,14 +403,19 @@ class Cloth(ClothState):
 
     def _make_step(self, h: float) -> bool:
         """Try a step of this length; False: collisions need a shorter one."""
+        return self._make_alone(h, self._pull())
+
+    @alone
+    def _make_alone(self, h: float, forces: np.ndarray | None) -> bool:
+        """Do so while no other thread does, with forces that are known."""
         colliding = self._colliding
         if colliding is None:
-            return self._core.step(*self._arguments(h), self.newton, self._threads)
+            return self._core.step(*self._arguments(h, forces), self.newton, self._threads)
         if 0 < h < np.inf:
             colliding.begin(self.time + h)
         if colliding.collisions.response != "problem":
-            return self._core.step(*self._arguments(h), self.newton, self._threads)
-        self._core.predict(*self._arguments(h), self.newton, self._threads)
+            return self._core.step(*self._arguments(h, forces), self.newton, self._threads)
+        self._core.predict(*self._arguments(h, forces), self.newton, self._threads)
         solved = colliding.solve(self._inverse_masses())
         is_made = self._core.conclude(self._threads)
         if is_made:
@@ -440,8 +448,14 @@ class Cloth(ClothState):
         """
         if self._colliding is None:
             raise ValueError("this cloth has no collisions: pass collisions=Collisions(thickness)")
-        self._colliding.begin(self.time + float(numbers_of(h=h)[0]))
-        self._core.predict(*self._arguments(h), self.newton, self._threads)
+        return self._predicted(positive_h(h), self._pull(), name)
+
+    @alone
+    def _predicted(self, h: float, forces: np.ndarray | None, name: str) -> Problem:
+        """Return the contacts of the next step, while no other thread makes one."""
+        assert self._colliding is not None
+        self._colliding.begin(self.time + h)
+        self._core.predict(*self._arguments(h, forces), self.newton, self._threads)
         count = len(contacts_of(self._core, is_present=True).gaps)
         self._core.set_impulses(np.zeros((count, 3)))
         contacts = contacts_of(self._core, is_present=True)
@@ -519,8 +533,8 @@ class Cloth(ClothState):
             As for `Cloth`, in place of the recorded ones; None: those. A file cannot hold
             functions: these must be given again.
         obstacles
-            The same, with the recorded meshes; those that moved are at first where they were in
-            the frame.
+            The same, with the recorded meshes, and the vertices of those that did not move. Those
+            that moved need a motion; all are at first where they were in the frame.
         threads
             By default as recorded. They change no bit.
 
@@ -568,13 +582,19 @@ class Cloth(ClothState):
                 stacklevel=3,
             )
 
-    def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
+    def _pull(self) -> np.ndarray | None:
+        """Return the forces of a step."""
+        forces = self._forces
+        if forces is None or isinstance(forces, np.ndarray):
+            return forces
+        return self._vectors(forces(self))
+
+    def _arguments(
+        self, h: float, forces: np.ndarray | None
+    ) -> tuple[float, np.ndarray | None, np.ndarray | None]:
         """Return the length of a step, where attached vertices will be, and forces."""
         step = float(numbers_of(h=h)[0])
         x, _, time = self._core.state()
-        forces = self._forces
-        if forces is not None and not isinstance(forces, np.ndarray):
-            forces = self._vectors(forces(self))
         return step, self._attachment.targets(x, time + step), forces
 
     def _labels(self) -> np.ndarray:

@@ -128,3 +128,68 @@ def test_reports_are_those_of_the_last_step_made(response):
     cloth._forces = None
     assert cloth.contact_problem(0.02).contacts > 0
     assert_same(told(cloth), expected)
+
+
+# ---- other threads and times ---------------------------------------------------------------------
+
+
+def test_a_step_between_the_parts_of_another_is_refused():
+    """What another thread would do while the contacts of a step are solved."""
+    collisions = cs.cloth.Collisions(5e-3, mu=0.3, response="problem")
+    cloth, other = (sheet(4e-3, 3, collisions, obstacles=[floor()]) for _ in range(2))
+    solve, tried = cloth._colliding.solve, []
+
+    def interrupted(inverse_masses):
+        for attempt in (
+            lambda: cloth.step(0.01),
+            lambda: cloth.contact_problem(0.01),
+            lambda: cloth.system(0.01),
+            lambda: setattr(cloth, "positions", cloth.positions),
+            lambda: setattr(cloth, "velocities", cloth.velocities),
+            lambda: setattr(cloth, "time", 0.0),
+        ):
+            with pytest.raises(RuntimeError, match="this Cloth is in the middle of a step"):
+                attempt()
+            tried.append(attempt)
+        return solve(inverse_masses)
+
+    cloth._colliding.solve = interrupted
+    cloth.step(0.01)
+    assert len(tried) == 6
+    cloth._colliding.solve = solve
+    cloth.step(0.01)
+    for _ in range(2):
+        other.step(0.01)
+    assert np.array_equal(cloth.positions, other.positions)
+    assert cloth.time == other.time == 0.02
+
+
+def test_forces_may_assign_the_state():
+    def forces(cloth):
+        cloth.velocities = np.zeros((9, 3))
+        return np.zeros((9, 3))
+
+    cloth = sheet(1.0, 3, forces=forces, obstacles=[floor(lambda t: raised(0.1 * t))])
+    for _ in range(3):
+        cloth.step(0.01)
+    assert cloth.velocities[:, 2] == pytest.approx(-9.81 * 0.01, rel=1e-3)
+    assert cloth._core.obstacle(0)[0, 2] == pytest.approx(3e-3)
+
+
+def test_a_time_without_places_changes_nothing():
+    gone = floor(lambda t: raised(-0.1 * t) if t < 1 else np.full((3, 3), np.nan))
+    cloth = sheet(obstacles=[floor(lambda t: raised(-0.1 * t)), gone])
+    cloth.step(0.01)
+    with pytest.raises(ValueError, match=r"obstacles\[1\] at t = 2 s: .* nan"):
+        cloth.time = 2.0
+    assert cloth.time == 0.01
+    for n in range(2):
+        assert cloth._core.obstacle(n) == pytest.approx(raised(-1e-3))
+    cloth.step(0.01)
+
+
+@pytest.mark.parametrize("h", [0.0, -1.0, np.nan, np.inf])
+def test_problems_of_no_step(h):
+    moving = floor(lambda t: raised(t))
+    with pytest.raises(ValueError, match=r"h is .*: a positive number of seconds"):
+        sheet(obstacles=[moving]).contact_problem(h)
