@@ -87,6 +87,7 @@ typedef struct cs_contact {
     double bound;      /* [m/s] */
     double push;       /* of the shift [m/s] */
     double pushed;     /* impulse of the shift, along the normal [N s] */
+    double last_pushed; /* the same before the last sweep */
     double gap;        /* along the normal, at x0 */
     double impulse[3]; /* [N s] */
     double rate[3];    /* relative velocity after the step, once it is made [m/s] */
