@@ -52,11 +52,15 @@ static cs_status check_size(const cs_tree *tree, cs_error *error)
 }
 
 cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *options, int64_t cloth,
-                             const double *x, const double *mass, const int64_t *face,
-                             int64_t faces, cs_error *error)
+                             const double *x, const double *rest, const double *mass,
+                             const int64_t *face, int64_t faces, cs_error *error)
 {
-    *c = (cs_collisions){
-        .options = *options, .cloth = cloth, .vertices = cloth, .mass = mass, .report.is_free = 1};
+    *c = (cs_collisions){.options = *options,
+                         .cloth = cloth,
+                         .vertices = cloth,
+                         .mass = mass,
+                         .rest = rest,
+                         .report.is_free = 1};
     cs_status status = check_options(options, error);
     if (status) return status;
     c->zone = cs_arena_take(&c->arena, cloth, sizeof *c->zone);
@@ -65,6 +69,7 @@ cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *optio
         status = cs_tree_make(&c->tree, options->k, CS_MOST_ARITY, 1, cloth, x, face, faces, error);
     if (!status) status = check_size(&c->tree, error);
     if (!status) status = cs_find_opposites(&c->tree, &c->arena, &c->opposite, error);
+    if (!status) status = cs_find_parts(&c->tree, &c->arena, &c->part, error);
     return status;
 }
 

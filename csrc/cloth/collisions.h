@@ -126,6 +126,8 @@ typedef struct cs_collisions {
     double *shift;           /* velocities of this step alone: x1 = x0 + h (v + shift) */
     double *inverse_mass;    /* zero: told how to move */
     const double *mass;      /* (cloth): the caller's */
+    const double *rest;      /* (cloth, 3): the caller's */
+    int64_t *part;           /* (cloth): equal in parts of the cloth that faces connect */
     int64_t *stamp;          /* clock of the last change of the velocity */
     unsigned char *is_moved; /* the end has changed since the last test */
     int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
@@ -150,11 +152,12 @@ typedef struct cs_response_call {
     cs_cancellation *cancellation;
 } cs_response_call;
 
-/* Collisions of a cloth with masses (cloth), positions x (cloth, 3) and faces. On failure, too, cs_collisions_clear releases what
+/* Collisions of a cloth with masses (cloth), positions x (cloth, 3), rest positions (cloth, 3) and faces; masses and rest
+ * positions are the caller's. On failure, too, cs_collisions_clear releases what
  * was taken. */
 cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *options, int64_t cloth,
-                             const double *x, const double *mass, const int64_t *face,
-                             int64_t faces, cs_error *error);
+                             const double *x, const double *rest, const double *mass,
+                             const int64_t *face, int64_t faces, cs_error *error);
 void cs_collisions_clear(cs_collisions *c);
 
 /* Adds an obstacle at x (vertices, 3), after all others. */
@@ -236,6 +239,9 @@ cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error);
 /* zones.c: connects the vertices of hits, and moves each zone. Returns whether a zone has grown. */
 void cs_reset_zones(cs_collisions *c);
 cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error);
+
+/* parts.c: part (vertices) <- the least vertex that edges connect with each. */
+cs_status cs_find_parts(const cs_tree *tree, cs_arena *arena, int64_t **part, cs_error *error);
 
 /* Whether the response can change how the four vertices of a pair move. */
 int cs_is_movable(const cs_collisions *c, const int64_t *vertex);

@@ -50,3 +50,49 @@ def test_opposing_pushes_share(stop_after):
     if stop_after > 1:
         assert cloth.positions[:, 2] == pytest.approx(1e-3, abs=1e-6)
     assert np.ptp(cloth.positions[:, 2]) < 1e-9
+
+
+# ---- thicknesses beyond the size of cells --------------------------------------------------------
+
+
+@pytest.mark.parametrize("thickness", [0.09, 0.2])
+def test_a_flat_sheet_stays_as_it_is(thickness):
+    """Its neighbours but one are nearer than the thickness, as in its rest shape."""
+    vertices, faces = cs.cloth.sheet(9, 9, 1.0)
+    c, s = np.cos(0.7), np.sin(0.7)
+    turned = vertices @ [[c, 0, s], [0, 1, 0], [-s, 0, c]]
+    cloth = cs.cloth.Cloth(
+        turned,
+        faces,
+        rest=vertices,
+        density=0.2,
+        young=500.0,
+        damping=0.01,
+        gravity=(0, 0, 0),
+        threads=1,
+        collisions=cs.cloth.Collisions(thickness, mu=0.3),
+    )
+    cloth.run(0.5, 0.01)
+    assert cloth.info["contacts"] > 20
+    assert cloth.positions == pytest.approx(turned, abs=1e-12)
+    assert sum(cloth.energy()) < 1e-20
+
+
+def test_rest_shapes_of_parts_may_overlap():
+    """Two sheets with one rest shape are as thick as others."""
+    flat, faces = cs.cloth.sheet(4, 4, 0.3)
+    vertices = np.concatenate([flat, flat + [0.01, 0.02, 1e-3]])
+    cloth = cs.cloth.Cloth(
+        vertices,
+        np.concatenate([faces, faces + len(flat)]),
+        rest=np.concatenate([flat, flat]),
+        density=0.2,
+        young=500.0,
+        damping=0.01,
+        gravity=(0, 0, 0),
+        threads=1,
+        collisions=cs.cloth.Collisions(2e-3),
+    )
+    cloth.run(0.5, 0.01)
+    lower, upper = cloth.positions.reshape(2, -1, 3)
+    assert upper[:, 2].mean() - lower[:, 2].mean() > 1.9e-3
