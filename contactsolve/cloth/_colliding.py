@@ -51,17 +51,18 @@ class Colliding:
         )
         _, _, time = core.state()
         for n, obstacle in enumerate(self.obstacles):
-            if not isinstance(obstacle, Obstacle):
-                raise TypeError(
-                    f"obstacles[{n}] is {type(obstacle).__name__}: an Obstacle is needed"
-                )
-            core.add_obstacle(self._at(n, time), obstacle.faces)
+            x = self._at(n, time)
+            try:
+                core.add_obstacle(x, obstacle.faces)
+            except ValueError as error:
+                raise ValueError(f"obstacles[{n}]: {error}") from None
 
     def _at(self, n: int, time: float) -> np.ndarray:
         try:
             return self.obstacles[n].at(time)
-        except ValueError as error:
-            raise ValueError(f"obstacles[{n}] at t = {time:g} s: {error}") from None
+        except (TypeError, ValueError) as error:
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            raise kind(f"obstacles[{n}] at t = {time:g} s: {error}") from error
 
     def check(self, x: np.ndarray) -> None:
         """Raise for a state that intersects itself or obstacles."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..io._growing import Table
 from ._layout import CONTACTS, DIGEST, contacts_digest
 from .collisions import Collisions
-from .obstacle import Obstacle
+from .obstacle import Obstacle, obstacles_of
 
 if TYPE_CHECKING:
     from .cloth import Cloth
@@ -106,7 +106,7 @@ def _obstacles(recording: Recording, made: dict[str, Any], given: Any) -> list[O
     meshes = _meshes(recording, made)
     if given is None:
         return [Obstacle(x, faces) for x, faces in meshes]
-    given = list(given)
+    given = list(obstacles_of(given))
     if len(given) != len(meshes):
         raise ValueError(f"obstacles has {len(given)}: the recorded cloth had {len(meshes)}")
     for n, (one, (x, faces)) in enumerate(zip(given, meshes, strict=True)):

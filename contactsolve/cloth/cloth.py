@@ -26,7 +26,7 @@ from ._running import run
 from ._scalars import graph_of, numbers_of, positive_h, steps_of
 from ._state import ClothState, Energy
 from .collisions import Collisions
-from .obstacle import Obstacle
+from .obstacle import Obstacle, obstacles_of
 
 __all__ = ["Cloth", "Energy"]
 
@@ -229,7 +229,7 @@ class Cloth(ClothState):
         M: str = "auto",
         threads: int | None = None,
         collisions: Collisions | None = None,
-        obstacles: Sequence[Obstacle] = (),
+        obstacles: Sequence[Obstacle] | None = None,
         self_collisions: bool = True,
     ) -> None:
         # The mesh.
@@ -306,11 +306,12 @@ class Cloth(ClothState):
         )
 
     def _collide(
-        self, collisions: Any, obstacles: Sequence[Obstacle], has_self: bool
+        self, collisions: Any, given: Sequence[Obstacle] | None, has_self: bool
     ) -> Colliding | None:
         """Return the collisions of this cloth, whose state is checked."""
+        obstacles = obstacles_of(given)
         if collisions is None:
-            if len(obstacles):
+            if obstacles:
                 raise ValueError("obstacles needs collisions: Collisions(thickness), say")
             return None
         if not isinstance(collisions, Collisions):

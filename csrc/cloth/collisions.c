@@ -101,6 +101,22 @@ void cs_collisions_clear(cs_collisions *c)
 /* Of keys. */
 enum { MOST_OBSTACLES = (1 << 15) - 1 };
 
+/* A vertex of no face would pass through the cloth. */
+static cs_status check_used(const cs_tree *tree, cs_error *error)
+{
+    cs_arena scratch = {0};
+    unsigned char *is_used = cs_arena_take(&scratch, tree->vertices, 1);
+    cs_status status =
+        cs_arena_status(&scratch, error, "%lld vertices", (long long)tree->vertices);
+    for (int64_t i = 0; !status && i < 3 * tree->faces; i++) is_used[tree->face[i]] = 1;
+    for (int64_t i = 0; !status && i < tree->vertices; i++)
+        if (!is_used[i])
+            status = cs_fail(error, CS_INVALID, "vertices[%lld] is of no face: leave it out",
+                             (long long)i);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
 cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
                             const int64_t *face, int64_t faces, cs_error *error)
 {
@@ -122,6 +138,7 @@ cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
     if (status) return status;
     c->obstacles++;
     status = check_size(&new->tree, error);
+    if (!status) status = check_used(&new->tree, error);
     if (!status) status = cs_find_opposites(&new->tree, &c->arena, &new->opposite, error);
     if (status) return status;
     c->vertices += vertices;

@@ -1,0 +1,77 @@
+"""Collisions and obstacles that are refused, with errors that name them."""
+
+import numpy as np
+import pytest
+
+import contactsolve as cs
+
+TRIANGLE = np.array([[-3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, 6.0, 0.0]])
+CORNERS = [[0, 1, 2]]
+
+
+def floor(motion=None):
+    return cs.cloth.Obstacle(TRIANGLE, CORNERS, motion=motion)
+
+
+def sheet(obstacles=None, collisions=None, **options):
+    vertices, faces = cs.cloth.sheet(3, 3, 0.4)
+    vertices[:, 2] = 4e-3
+    given = {"density": 0.2, "young": 300.0, "damping": 0.01, "threads": 1}
+    collisions = collisions or cs.cloth.Collisions(5e-3, mu=0.3)
+    return cs.cloth.Cloth(
+        vertices, faces, collisions=collisions, obstacles=obstacles, **given | options
+    )
+
+
+# ---- obstacles -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (floor(), r"obstacles is <Obstacle .*>: a list of Obstacle is needed, as \[obstacle\]"),
+        (5, "obstacles is 5: a list of Obstacle is needed"),
+        ("floor", "obstacles is 'floor': a list of Obstacle is needed"),
+        ([floor(), 5], r"obstacles\[1\] is int: an Obstacle is needed"),
+    ],
+)
+def test_what_is_no_list_of_obstacles(given, message, tmp_path):
+    with pytest.raises(TypeError, match=message):
+        sheet(given)
+    with pytest.raises(TypeError, match=message):
+        cs.cloth.Cloth(*cs.cloth.sheet(3, 3, 0.4), density=1, young=1, obstacles=given)
+    pytest.importorskip("h5py")
+    sheet([floor()]).run(0, 0.01, record=tmp_path / "run.vtkhdf")
+    with pytest.raises((TypeError, ValueError), match=message):
+        cs.cloth.Cloth.load(tmp_path / "run.vtkhdf", obstacles=given)
+
+
+@pytest.mark.parametrize("collisions", [None, cs.cloth.Collisions(5e-3)])
+def test_no_obstacles(collisions):
+    for given in (None, (), []):
+        cloth = cs.cloth.Cloth(
+            *cs.cloth.sheet(3, 3, 0.4), density=1, young=1, obstacles=given, collisions=collisions
+        )
+        assert cloth.obstacles == ()
+
+
+@pytest.mark.parametrize(
+    ("vertices", "faces", "message"),
+    [
+        (np.append(TRIANGLE, [[0, 0, 5.0]], axis=0), CORNERS, r"vertices\[3\] is of no face"),
+        (TRIANGLE, [[0, 1, 3]], r"faces\[0, 2\] is 3: there are vertices 0 to 2"),
+        (TRIANGLE, np.empty((0, 3), int), "faces is empty"),
+        (np.empty((0, 3)), np.empty((0, 3), int), "vertices is empty"),
+    ],
+)
+def test_bad_meshes_of_obstacles(vertices, faces, message):
+    with pytest.raises(ValueError, match=r"obstacles\[1\]: " + message):
+        sheet([floor(), cs.cloth.Obstacle(vertices, faces)])
+
+
+def test_motions_of_another_type():
+    wrong = floor(lambda t: TRIANGLE if t == 0 else "there")
+    with pytest.raises((TypeError, ValueError), match=r"obstacles\[0\] at t = 0.01 s: "):
+        sheet([wrong]).step(0.01)
+    with pytest.raises(TypeError, match=r"obstacles\[0\] at t = 0 s: "):
+        sheet([floor(lambda t: None)])
