@@ -31,7 +31,7 @@ class Colliding:
     ) -> None:
         self.core, self.collisions, self.threads = core, collisions, threads
         self.has_self, self.obstacles = has_self, tuple(obstacles)
-        self._is_checked, self.has_warned = True, False
+        self._is_checked, self.has_warned, self._has_warned_of_problem = True, False, False
         c = collisions
         core.collide(
             np.array([c.thickness, c.mu, c.push]),
@@ -102,6 +102,19 @@ class Colliding:
         warnings.warn(
             f"step {told['steps']}: an obstacle moves by {moved:.2g} m, more than the thickness "
             f"{thickness:g} m; shorter steps respond better (Cloth.info has 'obstacle_moved')",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def warn_of_problem(self, step: int, solved: dict[str, Any] | None) -> None:
+        """Tell once of contacts whose solve missed its tolerance."""
+        if solved is None or solved["status"] == "converged" or self._has_warned_of_problem:
+            return
+        self._has_warned_of_problem = True
+        warnings.warn(
+            f"step {step}: the solve of the contacts ended as {solved['status']!r} after "
+            f"{solved['iterations']} iterations; its result is used, here and in later steps "
+            "(Cloth.info has 'problems_not_converged')",
             RuntimeWarning,
             stacklevel=4,
         )

@@ -36,7 +36,7 @@ def options_of(cloth: Cloth) -> dict[str, Any]:
         return {}
     obstacles = colliding.obstacles
     return {
-        "collisions": vars(colliding.collisions),
+        "collisions": colliding.collisions._arguments(),
         "self_collisions": colliding.has_self,
         "obstacles": [[len(o.vertices), len(o.faces), o.motion is not None] for o in obstacles],
     }

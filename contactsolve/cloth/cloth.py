@@ -143,8 +143,9 @@ class Cloth(ClothState):
         ``touching``, ``obstacle_moved``
             Pairs that touched from the beginning, with ``allow=True``; the longest way of a vertex
             of an obstacle [m].
-        ``problem``
-            With ``response="problem"``: status and iterations of the solve, and its contacts.
+        ``problem``, ``problems_not_converged``
+            With ``response="problem"``: status and iterations of the solve, and its contacts;
+            steps of this object whose solve missed its tolerance.
         ``obstacle_impulses``
             Impulse of each obstacle on the cloth, ``(obstacles, 3)`` [N s].
         ``numerics_seconds``, ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``,
@@ -299,6 +300,7 @@ class Cloth(ClothState):
         self._warned = False
         self._length = 0.0
         self._solved: dict[str, Any] | None = None
+        self._unsolved = 0
         if velocities is not None:
             self.velocities = velocities
         self._colliding = self._collide(
@@ -421,6 +423,7 @@ class Cloth(ClothState):
         is_made = self._core.conclude(self._threads)
         if is_made:
             self._solved = solved
+            self._unsolved += solved["status"] != "converged"
         return is_made
 
     def contact_problem(self, h: float, name: str = "") -> Problem:
@@ -561,8 +564,10 @@ class Cloth(ClothState):
         told = self._core.report()
         if self._colliding is not None:
             told["length"] = self._length
+            if self._colliding.collisions.response == "problem":
+                told["problems_not_converged"] = self._unsolved
             if self._solved is not None:
-                told["problem"] = self._solved
+                told["problem"] = dict(self._solved)
         return told
 
     def _warn(self) -> None:
@@ -572,6 +577,7 @@ class Cloth(ClothState):
         told = self._core.report()
         if self._colliding is not None:
             self._colliding.warn(told)
+            self._colliding.warn_of_problem(told["steps"], self._solved)
         if told["steps_not_converged"] and not self._warned:
             self._warned = True
             warnings.warn(

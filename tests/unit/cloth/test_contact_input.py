@@ -75,3 +75,59 @@ def test_motions_of_another_type():
         sheet([wrong]).step(0.01)
     with pytest.raises(TypeError, match=r"obstacles\[0\] at t = 0 s: "):
         sheet([floor(lambda t: None)])
+
+
+# ---- collisions ----------------------------------------------------------------------------------
+
+
+def test_collisions_cannot_be_changed():
+    given = {"rtol": 1e-8}
+    collisions = cs.cloth.Collisions(5e-3, mu=0.3, response="problem", options=given)
+    with pytest.raises(AttributeError, match="thickness cannot be assigned: make another"):
+        collisions.thickness = 2e-2
+    with pytest.raises(AttributeError, match="mu cannot be deleted"):
+        del collisions.mu
+    given["rtol"] = collisions.options["rtol"] = 1.0
+    assert collisions.options == {"rtol": 1e-8}
+    assert (collisions.thickness, collisions.mu) == (5e-3, 0.3)
+    assert cs.cloth.Collisions(**collisions._arguments())._arguments() == collisions._arguments()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"method": "best"}, ValueError, "method: 'best' is unknown"),
+        ({"method": 5}, TypeError, "method"),
+        ({"options": 5}, TypeError, "options is 5: a dict of arguments of solve is needed"),
+        ({"options": {"method": "lemke"}}, TypeError, "options has 'method'"),
+        ({"options": {"rtoll": 1}}, TypeError, "options .*'rtoll'.*did you mean 'rtol'"),
+        ({"options": {"mass": 1}}, TypeError, "options .*'mass'"),
+    ],
+)
+def test_names_are_checked_at_once(given, error, message):
+    with pytest.raises(error, match=message):
+        cs.cloth.Collisions(5e-3, response="problem", **given)
+
+
+def test_problems_that_do_not_converge_are_counted():
+    collisions = cs.cloth.Collisions(
+        5e-3, mu=0.3, response="problem", options={"max_iterations": 1, "rtol": 1e-14}
+    )
+    flat, faces = cs.cloth.sheet(3, 3, 0.4)
+    vertices = np.concatenate([flat + [5e-3 * k, 5e-3 * k, 4e-3 * (k + 1)] for k in range(3)])
+    cloth = cs.cloth.Cloth(
+        vertices,
+        np.concatenate([faces + 9 * k for k in range(3)]),
+        density=0.2,
+        young=300.0,
+        collisions=collisions,
+        obstacles=[floor()],
+        threads=1,
+    )
+    with pytest.warns(RuntimeWarning, match="step 1: the solve of the contacts ended as 'max_it"):
+        cloth.step(0.01)
+    cloth.step(0.01)  # and warns no more
+    assert cloth.info["problems_not_converged"] == 2
+    assert cloth.info["problem"]["status"] == "max_iterations"
+    assert cloth.info["free"]
+    assert "problems_not_converged" not in sheet([floor()]).info
