@@ -27,9 +27,18 @@ static cs_status check_options(const cs_collision_options *o, cs_error *error)
     return status;
 }
 
-/* Takes the arrays over all vertices, and keeps what is in the first `used`. */
-static cs_status take_arrays(cs_collisions *c, int64_t vertices, int64_t used, cs_error *error)
+/* Room that grows by at least its half: all that was taken is at most four times what is needed. */
+static int64_t grown(int64_t room, int64_t needed)
 {
+    int64_t more = room + room / 2;
+    return needed > more ? needed : more;
+}
+
+/* Takes the arrays over all vertices where they are too short, and keeps what is in the first `used`. */
+static cs_status take_arrays(cs_collisions *c, int64_t needed, int64_t used, cs_error *error)
+{
+    if (needed <= c->room) return CS_OK;
+    int64_t vertices = used ? grown(c->room, needed) : needed;
     double **vector[] = {&c->start, &c->end, &c->velocity, &c->shift};
     for (int i = 0; i < 4; i++) {
         double *now = cs_arena_take(&c->arena, 3 * vertices, sizeof *now);
@@ -39,6 +48,7 @@ static cs_status take_arrays(cs_collisions *c, int64_t vertices, int64_t used, c
     c->inverse_mass = cs_arena_take(&c->arena, vertices, sizeof *c->inverse_mass);
     c->stamp = cs_arena_take(&c->arena, vertices, sizeof *c->stamp);
     c->is_moved = cs_arena_take(&c->arena, vertices, 1);
+    c->room = vertices;
     return cs_arena_status(&c->arena, error, "collisions of %lld vertices", (long long)vertices);
 }
 
@@ -101,6 +111,20 @@ void cs_collisions_clear(cs_collisions *c)
 /* Of keys. */
 enum { MOST_OBSTACLES = (1 << 15) - 1 };
 
+/* Takes room for one more. */
+static cs_status take_obstacles(cs_collisions *c, cs_error *error)
+{
+    if (c->obstacles < c->obstacle_room) return CS_OK;
+    int64_t room = grown(c->obstacle_room, c->obstacles + 1);
+    cs_obstacle *all = cs_arena_take(&c->arena, room, sizeof *all);
+    cs_status status = cs_arena_status(&c->arena, error, "%lld obstacles", (long long)room);
+    if (status) return status;
+    if (c->obstacles) memcpy(all, c->obstacle, sizeof *all * (size_t)c->obstacles);
+    c->obstacle = all;
+    c->obstacle_room = room;
+    return CS_OK;
+}
+
 /* A vertex of no face would pass through the cloth. */
 static cs_status check_used(const cs_tree *tree, cs_error *error)
 {
@@ -122,17 +146,13 @@ cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
 {
     if (c->obstacles == MOST_OBSTACLES)
         return cs_fail(error, CS_UNSUPPORTED, "more than %d obstacles", MOST_OBSTACLES);
-    cs_obstacle *all = cs_arena_take(&c->arena, c->obstacles + 1, sizeof *all);
     int64_t first = c->vertices;
-    cs_status status = cs_arena_status(&c->arena, error, "an obstacle");
+    cs_status status = take_obstacles(c, error);
     if (!status) status = take_arrays(c, first + vertices, first, error);
     if (status) return status;
 
-    if (c->obstacles) memcpy(all, c->obstacle, sizeof *all * (size_t)c->obstacles);
-    c->obstacle = all;
-    cs_obstacle *new = &all[c->obstacles];
-    new->first = first;
-    new->vertices = vertices;
+    cs_obstacle *new = &c->obstacle[c->obstacles];
+    *new = (cs_obstacle){.first = first, .vertices = vertices};
     status =
         cs_tree_make(&new->tree, c->options.k, CS_MOST_ARITY, 1, vertices, x, face, faces, error);
     if (status) return status;

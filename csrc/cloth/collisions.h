@@ -114,6 +114,7 @@ typedef struct cs_collisions {
     cs_collision_options options;
     int64_t cloth, vertices; /* of the cloth; of all */
     int64_t obstacles;
+    int64_t room, obstacle_room; /* of arrays over all vertices; over obstacles */
     cs_obstacle *obstacle;
     cs_tree tree; /* of the cloth */
     cs_query query;

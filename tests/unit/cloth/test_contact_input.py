@@ -1,5 +1,8 @@
 """Collisions and obstacles that are refused, with errors that name them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -131,3 +134,35 @@ def test_problems_that_do_not_converge_are_counted():
     assert cloth.info["problem"]["status"] == "max_iterations"
     assert cloth.info["free"]
     assert "problems_not_converged" not in sheet([floor()]).info
+
+
+# ---- many obstacles ------------------------------------------------------------------------------
+
+MANY = """
+import resource
+
+import numpy as np
+import contactsolve as cs
+
+def kilobytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+vertices, faces = cs.cloth.sheet(2, 2, 0.2)
+given = {"density": 1, "young": 1, "collisions": cs.cloth.Collisions(1e-3)}
+obstacles = [cs.cloth.Obstacle(vertices - [0, 0, k + 1], faces) for k in range(1500)]
+cs.cloth.Cloth(vertices, faces, obstacles=obstacles[:1], **given)
+before = kilobytes()
+cloth = cs.cloth.Cloth(vertices, faces, obstacles=obstacles, **given)
+assert np.array_equal(cloth._core.obstacle(1499), obstacles[1499].vertices)
+assert np.array_equal(cloth._core.obstacle(0), obstacles[0].vertices)
+print((kilobytes() - before) // 1024)
+"""
+
+
+def test_memory_is_proportional_to_the_number_of_obstacles():
+    pytest.importorskip("resource")
+    done = subprocess.run(
+        [sys.executable, "-c", MANY], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 200  # megabytes: 3,800 with new arrays for each
