@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ class ClothState:
     _colliding: Colliding | None
     _dtype: str
     _faces: np.ndarray
+    _forces: np.ndarray | Callable[[Any], Any] | None
     _masses: np.ndarray
     _user: dict[str, object]
 
@@ -146,6 +148,21 @@ class ClothState:
         inverse = 1 / self.masses
         inverse[self.attached] = 0
         return inverse
+
+    def _pull(self) -> np.ndarray | None:
+        """Return the forces of a step."""
+        forces = self._forces
+        if forces is None or isinstance(forces, np.ndarray):
+            return forces
+        return self._vectors(forces(self))
+
+    def _arguments(
+        self, h: float, forces: np.ndarray | None
+    ) -> tuple[float, np.ndarray | None, np.ndarray | None]:
+        """Return the length of a step, where attached vertices will be, and forces."""
+        step = float(numbers_of(h=h)[0])
+        x, _, time = self._core.state()
+        return step, self._attachment.targets(x, time + step), forces
 
     def _vectors(self, value: Any, name: str = "forces") -> np.ndarray:
         """Return a vector for each vertex."""

@@ -125,15 +125,15 @@ class Cloth(ClothState):
     newton
         Linear solves of a step; it can be assigned.
     info
-        Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
-        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
+        Of the last step made: ``status`` of its solves, ``iterations`` of all of them, ``residual``
+        of the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
         ``steps_not_converged``. With collisions also
 
         ``free``
             True: the certificate found no contact on the way of the last step.
         ``candidates``, ``contacts``, ``impacts``
-            Pairs whose boxes overlap; pairs nearer than the thickness before the step; contacts
-            that stopping impulses were for.
+            Pairs whose boxes overlap; pairs nearer than 1.25 thicknesses before the step, without
+            those whose place has another contact; contacts that stopping impulses were for.
         ``sweeps``, ``passes``, ``queries``
             Sweeps over all contacts, passes of stopping impulses, traversals of trees.
         ``zones``, ``zone_vertices``
@@ -384,12 +384,14 @@ class Cloth(ClothState):
         ValueError
             h ≤ 0; forces or positions of attached vertices or obstacles that are not finite; a
             step whose result is not finite, or that cannot be made free of contacts however short
-            it is. The state stays as it was.
+            it is; attached vertices that would meet obstacles or each other, whose names and time
+            the message has. The state stays as it was, and `info` and `contacts` are those of the
+            step before.
         KeyboardInterrupt
             After Ctrl-C. The state is that before or after the step.
         RuntimeError
-            Another thread is in the middle of a step of this cloth. Whatever reads its state or its
-            report meanwhile raises this error, too.
+            Another thread is in the middle of a step of this cloth. Whatever assigns or reads its
+            state or its report meanwhile raises this error, too.
         """
         length = float(numbers_of(h=h)[0])
         for _ in range(_MOST_HALVINGS + 1):
@@ -439,11 +441,11 @@ class Cloth(ClothState):
         Returns
         -------
         Problem
-            A block for each contact: pairs nearer than the thickness, and with
-            ``response="problem"`` also those that the motion would bring as near. It has four
-            partners, each a vertex with three degrees of freedom; those that are attached or of an
-            obstacle are −1. b is the relative velocity after the implicit step, and what may be
-            used up of the gap.
+            A block for each contact: pairs nearer than 1.25 thicknesses, without those whose place
+            has another contact, and with ``response="problem"`` also those that the motion would
+            bring as near. It has four partners, each a vertex with three degrees of freedom; those
+            that are attached or of an obstacle are −1. b is the relative velocity after the
+            implicit step, and what may be used up of the gap.
 
         Raises
         ------
@@ -588,21 +590,6 @@ class Cloth(ClothState):
                 RuntimeWarning,
                 stacklevel=3,
             )
-
-    def _pull(self) -> np.ndarray | None:
-        """Return the forces of a step."""
-        forces = self._forces
-        if forces is None or isinstance(forces, np.ndarray):
-            return forces
-        return self._vectors(forces(self))
-
-    def _arguments(
-        self, h: float, forces: np.ndarray | None
-    ) -> tuple[float, np.ndarray | None, np.ndarray | None]:
-        """Return the length of a step, where attached vertices will be, and forces."""
-        step = float(numbers_of(h=h)[0])
-        x, _, time = self._core.state()
-        return step, self._attachment.targets(x, time + step), forces
 
     def _labels(self) -> np.ndarray:
         """Return the part of each vertex."""

@@ -28,7 +28,8 @@ class Collisions:
     ----------
     thickness
         [m]: nearer primitives repel each other. Of two layers of cloth, or of cloth and obstacle,
-        this is the distance at which they rest.
+        this is the distance at which they rest. Places of one connected part of the cloth that are
+        nearer in the rest shape repel each other below their distance there.
     mu
         Coefficient of friction.
     response
@@ -38,8 +39,8 @@ class Collisions:
     push
         Part of an overlap that repulsion undoes in a step, 0 to 1.
     stop_after
-        The most sweeps of repulsion before stopping impulses act, and between two searches for
-        impacts.
+        The most iterations of repulsion before stopping impulses act, each a sweep over the
+        contacts forth and one back; also the most sweeps of the shift that undoes overlaps.
     iterations
         The most passes of stopping impulses; then regions that still meet become rigid impact
         zones.
@@ -47,7 +48,9 @@ class Collisions:
         The most passes in which zones grow; then the step is undone, and one of half the length
         takes its place.
     allow
-        Whether a state may intersect itself or obstacles from the beginning.
+        Whether a state may intersect itself or obstacles from the beginning, and attached vertices
+        and obstacles may pass through each other. Pairs that touch at first, and those that nothing
+        but the caller moves, are then left out of the certificate.
     k
         Directions of the boxes: 6, 14, 18 or 26, as of `contactsolve.bvh.Tree`.
     rule

@@ -22,8 +22,8 @@ class Obstacle:
         ``(n, 3)`` or ``(n, 2)`` [m]. Without `faces`: an object with ``.vertices`` and ``.faces``,
         or the path of a file that meshio reads.
     faces
-        ``(m, 3)``: numbers of vertices, each of which is of a face. The surface may be open, and a cloth may touch both of its
-        sides.
+        ``(m, 3)``: numbers of vertices, each of which is of a face. The surface may be open, and a
+        cloth may touch both of its sides.
     motion
         A function of time [s] that returns the positions of all vertices, ``(n, 3)`` [m]. Within a
         step vertices move along straight lines. None: `vertices`, at all times.

@@ -56,9 +56,9 @@ static cs_status take_arrays(cs_cloth *cloth, cs_error *error)
 {
     cs_arena *arena = &cloth->arena;
     int64_t n = cloth->mesh.vertices;
-    double **vector[] = {&cloth->position,        &cloth->velocity,       &cloth->target,
-                         &cloth->force,           &cloth->next_position,  &cloth->next_velocity,
-                         &cloth->shift,           &cloth->right,          &cloth->change,
+    double **vector[] = {&cloth->position,        &cloth->velocity,        &cloth->target,
+                         &cloth->force,           &cloth->next_position,   &cloth->next_velocity,
+                         &cloth->shift,           &cloth->right,           &cloth->change,
                          &cloth->origin_position, &cloth->origin_velocity, &cloth->rest};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         *vector[i] = cs_arena_take(arena, 3 * n, sizeof(double));

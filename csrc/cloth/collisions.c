@@ -130,8 +130,7 @@ static cs_status check_used(const cs_tree *tree, cs_error *error)
 {
     cs_arena scratch = {0};
     unsigned char *is_used = cs_arena_take(&scratch, tree->vertices, 1);
-    cs_status status =
-        cs_arena_status(&scratch, error, "%lld vertices", (long long)tree->vertices);
+    cs_status status = cs_arena_status(&scratch, error, "%lld vertices", (long long)tree->vertices);
     for (int64_t i = 0; !status && i < 3 * tree->faces; i++) is_used[tree->face[i]] = 1;
     for (int64_t i = 0; !status && i < tree->vertices; i++)
         if (!is_used[i])

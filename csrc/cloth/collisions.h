@@ -43,7 +43,7 @@ typedef struct cs_collision_options {
     int64_t iterations; /* passes of stopping impulses, at most */
     int64_t zones;      /* passes of impact zones, at most */
     int has_self;       /* the cloth with itself, too */
-    int is_allowed; /* what touches from the beginning, or only as it is told, is left out */
+    int is_allowed;     /* what touches from the beginning, or only as it is told, is left out */
     int is_problem; /* near contacts are also those that the motion would reach; the caller solves them */
     int k;          /* of the boxes */
     const cs_split_rule *rule;
@@ -82,15 +82,15 @@ typedef struct cs_contact {
     int64_t vertex[4];
     double weight[4];
     double normal[3];
-    double inverse;    /* of sum w_i^2 / m_i */
-    int is_inside;     /* of a vertex and a face: the nearest point is in its inside */
-    double bound;      /* [m/s] */
-    double push;       /* of the shift [m/s] */
-    double pushed;     /* impulse of the shift, along the normal [N s] */
+    double inverse;     /* of sum w_i^2 / m_i */
+    int is_inside;      /* of a vertex and a face: the nearest point is in its inside */
+    double bound;       /* [m/s] */
+    double push;        /* of the shift [m/s] */
+    double pushed;      /* impulse of the shift, along the normal [N s] */
     double last_pushed; /* the same before the last sweep */
-    double gap;        /* along the normal, at x0 */
-    double impulse[3]; /* [N s] */
-    double rate[3];    /* relative velocity after the step, once it is made [m/s] */
+    double gap;         /* along the normal, at x0 */
+    double impulse[3];  /* [N s] */
+    double rate[3];     /* relative velocity after the step, once it is made [m/s] */
     double before[3], direction[3];
     double former;   /* force along the normal in the last step [N] */
     int64_t visited; /* clock of the sweep that has seen it last */
@@ -140,8 +140,8 @@ typedef struct cs_collisions {
     int64_t formers[CS_STENCIL_KINDS];
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
-    cs_buffer leader;  /* vertices of obstacles that zones touch */
-    cs_buffer scratch; /* of bytes */
+    cs_buffer leader;                    /* vertices of obstacles that zones touch */
+    cs_buffer scratch;                   /* of bytes */
     cs_collision_report report, present; /* of the last step made; of the one that is being made */
 } cs_collisions;
 

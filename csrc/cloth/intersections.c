@@ -156,7 +156,8 @@ static cs_status tell_told(const cs_collisions *c, cs_stencil_kind kind, int64_t
                            cs_error *error)
 {
     const int64_t *vertex = cs_candidate(&c->pairs[kind], i);
-    const cs_stencils all = {kind, c->pairs[kind].count, c->start, c->end, c->pairs[kind].index.data};
+    const cs_stencils all = {kind, c->pairs[kind].count, c->start, c->end,
+                             c->pairs[kind].index.data};
     cs_path path;
     cs_impact impact;
     cs_path_load(&all, i, 0, &path);
@@ -169,11 +170,12 @@ static cs_status tell_told(const cs_collisions *c, cs_stencil_kind kind, int64_t
     last = name_place(c, vertex[3], &n[3]);
     const char *why = "and nothing can stop them, since they are attached or of an obstacle";
     if (kind == CS_VERTEX_FACE)
-        return cs_fail(error, CS_INVALID,
-                       "attach: vertex %lld %s meets the face of vertices %lld, %lld and %lld %s at "
-                       "t = %s s, %s: allow=True goes on",
-                       (long long)n[0], first.text, (long long)n[1], (long long)n[2],
-                       (long long)n[3], last.text, when.text, why);
+        return cs_fail(
+            error, CS_INVALID,
+            "attach: vertex %lld %s meets the face of vertices %lld, %lld and %lld %s at "
+            "t = %s s, %s: allow=True goes on",
+            (long long)n[0], first.text, (long long)n[1], (long long)n[2], (long long)n[3],
+            last.text, when.text, why);
     return cs_fail(error, CS_INVALID,
                    "attach: the edge of vertices %lld and %lld %s meets that of vertices %lld and "
                    "%lld %s at t = %s s, %s: allow=True goes on",

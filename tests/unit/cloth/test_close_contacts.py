@@ -9,7 +9,7 @@ TRIANGLE = np.array([[-3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, 6.0, 0.0]])
 
 
 def plane(height):
-    return cs.cloth.Obstacle(TRIANGLE + [0, 0, height], [[0, 1, 2]])
+    return cs.cloth.Obstacle(TRIANGLE + np.array([0, 0, height]), [[0, 1, 2]])
 
 
 def between(gap, part=0.5, stop_after=20, push=0.1):
@@ -81,7 +81,7 @@ def test_a_flat_sheet_stays_as_it_is(thickness):
 def test_rest_shapes_of_parts_may_overlap():
     """Two sheets with one rest shape are as thick as others."""
     flat, faces = cs.cloth.sheet(4, 4, 0.3)
-    vertices = np.concatenate([flat, flat + [0.01, 0.02, 1e-3]])
+    vertices = np.concatenate([flat, flat + np.array([0.01, 0.02, 1e-3])])
     cloth = cs.cloth.Cloth(
         vertices,
         np.concatenate([faces, faces + len(flat)]),

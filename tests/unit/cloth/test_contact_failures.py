@@ -13,7 +13,7 @@ def floor(motion=None):
 
 
 def raised(height):
-    return TRIANGLE + [0, 0, height]
+    return TRIANGLE + np.array([0, 0, height])
 
 
 def sheet(height=0.01, side=5, collisions=None, **options):
@@ -77,7 +77,7 @@ def test_abandoned_motions_of_obstacles_are_forgotten():
     cloth.contact_problem(0.01)
     cloth.positions = cloth.positions
     assert np.array_equal(cloth._core.obstacle(0), TRIANGLE)
-    cloth.positions = cloth.positions + [0, 0, 0.1]
+    cloth.positions = cloth.positions + np.array([0, 0, 0.1])
 
 
 def test_positions_can_be_assigned_after_a_failed_step():

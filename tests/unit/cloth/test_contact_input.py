@@ -117,7 +117,9 @@ def test_problems_that_do_not_converge_are_counted():
         5e-3, mu=0.3, response="problem", options={"max_iterations": 1, "rtol": 1e-14}
     )
     flat, faces = cs.cloth.sheet(3, 3, 0.4)
-    vertices = np.concatenate([flat + [5e-3 * k, 5e-3 * k, 4e-3 * (k + 1)] for k in range(3)])
+    vertices = np.concatenate(
+        [flat + np.array([5e-3 * k, 5e-3 * k, 4e-3 * (k + 1)]) for k in range(3)]
+    )
     cloth = cs.cloth.Cloth(
         vertices,
         np.concatenate([faces + 9 * k for k in range(3)]),
@@ -161,8 +163,6 @@ print((kilobytes() - before) // 1024)
 
 def test_memory_is_proportional_to_the_number_of_obstacles():
     pytest.importorskip("resource")
-    done = subprocess.run(
-        [sys.executable, "-c", MANY], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 200  # megabytes: 3,800 with new arrays for each

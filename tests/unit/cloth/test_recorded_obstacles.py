@@ -11,11 +11,11 @@ TRIANGLE = np.array([[-3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, 6.0, 0.0]])
 
 
 def plane(height=0.0, motion=None):
-    return cs.cloth.Obstacle(TRIANGLE + [0, 0, height], [[0, 1, 2]], motion=motion)
+    return cs.cloth.Obstacle(TRIANGLE + np.array([0, 0, height]), [[0, 1, 2]], motion=motion)
 
 
 def rising(t):
-    return TRIANGLE + [0, 0, 0.1 * t]
+    return TRIANGLE + np.array([0, 0, 0.1 * t])
 
 
 def recorded(path, obstacle):
