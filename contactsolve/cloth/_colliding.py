@@ -31,7 +31,7 @@ class Colliding:
     ) -> None:
         self.core, self.collisions, self.threads = core, collisions, threads
         self.has_self, self.obstacles = has_self, tuple(obstacles)
-        self._is_checked, self.has_warned = True, False
+        self._is_checked, self.has_warned, self._has_warned_of_problem = True, False, False
         c = collisions
         core.collide(
             np.array([c.thickness, c.mu, c.push]),
@@ -51,17 +51,18 @@ class Colliding:
         )
         _, _, time = core.state()
         for n, obstacle in enumerate(self.obstacles):
-            if not isinstance(obstacle, Obstacle):
-                raise TypeError(
-                    f"obstacles[{n}] is {type(obstacle).__name__}: an Obstacle is needed"
-                )
-            core.add_obstacle(self._at(n, time), obstacle.faces)
+            x = self._at(n, time)
+            try:
+                core.add_obstacle(x, obstacle.faces)
+            except ValueError as error:
+                raise ValueError(f"obstacles[{n}]: {error}") from None
 
     def _at(self, n: int, time: float) -> np.ndarray:
         try:
             return self.obstacles[n].at(time)
-        except ValueError as error:
-            raise ValueError(f"obstacles[{n}] at t = {time:g} s: {error}") from None
+        except (TypeError, ValueError) as error:
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            raise kind(f"obstacles[{n}] at t = {time:g} s: {error}") from error
 
     def check(self, x: np.ndarray) -> None:
         """Raise for a state that intersects itself or obstacles."""
@@ -69,10 +70,14 @@ class Colliding:
             self.core.check(x, self.threads)
         self._is_checked = True
 
-    def place(self, time: float) -> None:
-        """Put the obstacles where they are at a time; the next step checks the state."""
-        for n in range(len(self.obstacles)):
-            self.core.move_obstacle(n, self._at(n, time), True)
+    def places(self, time: float) -> list[np.ndarray]:
+        """Return where the obstacles are at a time."""
+        return [self._at(n, time) for n in range(len(self.obstacles))]
+
+    def place(self, places: Sequence[np.ndarray]) -> None:
+        """Put the obstacles there; the next step checks the state."""
+        for n, x in enumerate(places):
+            self.core.move_obstacle(n, x, True)
         self._is_checked = False
 
     def begin(self, time: float) -> None:
@@ -97,6 +102,19 @@ class Colliding:
         warnings.warn(
             f"step {told['steps']}: an obstacle moves by {moved:.2g} m, more than the thickness "
             f"{thickness:g} m; shorter steps respond better (Cloth.info has 'obstacle_moved')",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def warn_of_problem(self, step: int, solved: dict[str, Any] | None) -> None:
+        """Tell once of contacts whose solve missed its tolerance."""
+        if solved is None or solved["status"] == "converged" or self._has_warned_of_problem:
+            return
+        self._has_warned_of_problem = True
+        warnings.warn(
+            f"step {step}: the solve of the contacts ended as {solved['status']!r} after "
+            f"{solved['iterations']} iterations; its result is used, here and in later steps "
+            "(Cloth.info has 'problems_not_converged')",
             RuntimeWarning,
             stacklevel=4,
         )

@@ -49,9 +49,9 @@ class Contacts(NamedTuple):
     is_impact: np.ndarray
 
 
-def contacts_of(core: _core.Cloth) -> Contacts:
-    """Return the contacts of a cloth."""
-    return Contacts(*core.contacts())
+def contacts_of(core: _core.Cloth, *, is_present: bool = False) -> Contacts:
+    """Return the contacts of the last step of a cloth, or of the one that was predicted."""
+    return Contacts(*core.contacts(is_present))
 
 
 def frames_of(normals: np.ndarray) -> np.ndarray:
@@ -94,12 +94,12 @@ def solved(
     core: _core.Cloth, inverse_masses: np.ndarray, mu: float, method: str, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Solve the contacts of the step that was predicted, and give it the impulses."""
-    before = contacts_of(core)
+    before = contacts_of(core, is_present=True)
     count = len(before.gaps)
     if not count:
         return {"status": "converged", "iterations": 0, "contacts": 0}
     core.set_impulses(np.zeros((count, 3)))
-    problem, frames = problem_of(contacts_of(core), inverse_masses, mu)
+    problem, frames = problem_of(contacts_of(core, is_present=True), inverse_masses, mu)
     m = 3 if mu > 0 else 1
     initial = np.einsum("kij,kj->ki", frames[:, :m], before.impulses)
     result = solve(problem, method=method, **{"initial": initial, **options})

@@ -14,7 +14,7 @@ import numpy as np
 from ..io._growing import Table
 from ._layout import CONTACTS, DIGEST, contacts_digest
 from .collisions import Collisions
-from .obstacle import Obstacle
+from .obstacle import Obstacle, obstacles_of
 
 if TYPE_CHECKING:
     from .cloth import Cloth
@@ -36,7 +36,7 @@ def options_of(cloth: Cloth) -> dict[str, Any]:
         return {}
     obstacles = colliding.obstacles
     return {
-        "collisions": vars(colliding.collisions),
+        "collisions": colliding.collisions._arguments(),
         "self_collisions": colliding.has_self,
         "obstacles": [[len(o.vertices), len(o.faces), o.motion is not None] for o in obstacles],
     }
@@ -102,17 +102,35 @@ def _meshes(recording: Recording, made: dict[str, Any]) -> list[tuple[np.ndarray
 
 
 def _obstacles(recording: Recording, made: dict[str, Any], given: Any) -> list[Obstacle]:
-    """Return the obstacles: those that are given have the recorded meshes."""
+    """Return the obstacles: those that are given have the recorded meshes, and move if they did."""
     meshes = _meshes(recording, made)
     if given is None:
         return [Obstacle(x, faces) for x, faces in meshes]
-    given = list(given)
+    given = list(obstacles_of(given))
     if len(given) != len(meshes):
         raise ValueError(f"obstacles has {len(given)}: the recorded cloth had {len(meshes)}")
     for n, (one, (x, faces)) in enumerate(zip(given, meshes, strict=True)):
         if one.vertices.shape != x.shape or not np.array_equal(one.faces, faces):
             raise ValueError(f"obstacles[{n}] has another mesh than the recorded one")
+        if not made["options"]["obstacles"][n][2]:
+            _check_place(n, one.vertices, x)
+        elif one.motion is None:
+            raise ValueError(
+                f"obstacles[{n}] has no motion: the recorded one moved, and was elsewhere than its "
+                "vertices"
+            )
     return given
+
+
+def _check_place(n: int, given: np.ndarray, recorded: np.ndarray) -> None:
+    """Refuse vertices elsewhere than those of a recorded obstacle that did not move."""
+    wrong = np.argwhere(given != recorded)
+    if len(wrong):
+        i, k = wrong[0]
+        raise ValueError(
+            f"obstacles[{n}].vertices[{i}, {k}] is {given[i, k]}: the recorded obstacle, which did "
+            f"not move, has {recorded[i, k]}"
+        )
 
 
 def restore(cloth: Cloth, recording: Recording, number: int, given: Any) -> None:
@@ -124,14 +142,22 @@ def restore(cloth: Cloth, recording: Recording, number: int, given: Any) -> None
     cloth._begin_collisions(collisions, obstacles, options["self_collisions"])
 
     # Where the obstacles are, and the forces of contacts.
-    was_moving = [n for n, (_, _, moves) in enumerate(options["obstacles"]) if moves]
-    count = sum(len(obstacles[n].vertices) for n in was_moving)
+    moves = [moving for _, _, moving in options["obstacles"]]
+    count = sum(len(obstacles[n].vertices) for n in np.flatnonzero(moves))
     places, keys, forces, counts = _frame(recording, number, count)
-    for n in was_moving:
-        size = len(obstacles[n].vertices)
-        cloth._core.move_obstacle(n, places[:size], True)
-        places = places[size:]
+    colliding = cloth._colliding
+    assert colliding is not None
+    colliding.place(list(_placed(_meshes(recording, made), moves, places)))
     cloth._core.set_former_contacts(keys, forces, counts)
+
+
+def _placed(
+    meshes: list[tuple[np.ndarray, np.ndarray]], moves: list[bool], places: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield where each obstacle was: its vertices, or if it moved, the next of the places."""
+    for (x, _), moving in zip(meshes, moves, strict=True):
+        yield places[: len(x)] if moving else x
+        places = places[len(x) if moving else 0 :]
 
 
 def _frame(recording: Recording, number: int, vertices: int) -> tuple[np.ndarray, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["graph_of", "numbers_of", "steps_of"]
+__all__ = ["graph_of", "numbers_of", "positive_h", "steps_of"]
 
 _MOST_STEPS = 2**53  # of a run: counts beyond have no exact time
 
@@ -29,13 +29,20 @@ def _float(name: str, value: Any) -> float:
         raise ValueError(f"{name} is too large: a finite number is needed") from None
 
 
+def positive_h(h: Any) -> float:
+    """Return the length of a step [s]."""
+    length = float(numbers_of(h=h)[0])
+    if not 0 < length < np.inf:
+        raise ValueError(f"h is {length}: a positive number of seconds is needed")
+    return length
+
+
 def steps_of(seconds: Any, h: Any) -> Iterable[float]:
     """Return lengths of steps that add up to `seconds`."""
     seconds, h = map(float, numbers_of(seconds=seconds, h=h))
     if not 0 <= seconds < np.inf:
         raise ValueError(f"seconds is {seconds}: a number of at least 0 is needed")
-    if not 0 < h < np.inf:
-        raise ValueError(f"h is {h}: a positive number of seconds is needed")
+    h = positive_h(h)
     whole = seconds / h
     if whole > _MOST_STEPS:
         raise ValueError(f"h is {h}: {seconds} s have more than 2^53 such steps")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._arrays import finite_array
 from .._options import count
+from ._alone import alone
 from ._contact_problem import Contacts, contacts_of
 from ._scalars import numbers_of
 
@@ -38,7 +40,9 @@ class ClothState:
     _colliding: Colliding | None
     _dtype: str
     _faces: np.ndarray
+    _forces: np.ndarray | Callable[[Any], Any] | None
     _masses: np.ndarray
+    _user: dict[str, object]
 
     @property
     def dtype(self) -> str:
@@ -85,6 +89,7 @@ class ClothState:
         return self._core.state()[0]
 
     @positions.setter
+    @alone
     def positions(self, value: Any) -> None:
         _, v, time = self._core.state()
         x = self._vectors(value, "positions")
@@ -98,6 +103,7 @@ class ClothState:
         return self._core.state()[1]
 
     @velocities.setter
+    @alone
     def velocities(self, value: Any) -> None:
         x, _, time = self._core.state()
         self._core.set_state(x, self._vectors(value, "velocities"), time)
@@ -108,13 +114,15 @@ class ClothState:
         return self._core.state()[2]
 
     @time.setter
+    @alone
     def time(self, value: float) -> None:
         time = float(numbers_of(time=value)[0])
         if not np.isfinite(time):
             raise ValueError(f"time is {time:g}: a finite number of seconds is needed")
+        places = [] if self._colliding is None else self._colliding.places(time)
         self._core.set_time(time)
         if self._colliding is not None:
-            self._colliding.place(time)
+            self._colliding.place(places)
 
     def energy(self) -> Energy:
         """Return kinetic energy, and those of gravity, membrane and bending [J].
@@ -140,6 +148,21 @@ class ClothState:
         inverse = 1 / self.masses
         inverse[self.attached] = 0
         return inverse
+
+    def _pull(self) -> np.ndarray | None:
+        """Return the forces of a step."""
+        forces = self._forces
+        if forces is None or isinstance(forces, np.ndarray):
+            return forces
+        return self._vectors(forces(self))
+
+    def _arguments(
+        self, h: float, forces: np.ndarray | None
+    ) -> tuple[float, np.ndarray | None, np.ndarray | None]:
+        """Return the length of a step, where attached vertices will be, and forces."""
+        step = float(numbers_of(h=h)[0])
+        x, _, time = self._core.state()
+        return step, self._attachment.targets(x, time + step), forces
 
     def _vectors(self, value: Any, name: str = "forces") -> np.ndarray:
         """Return a vector for each vertex."""

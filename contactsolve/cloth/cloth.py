@@ -15,6 +15,7 @@ from .._options import count, flag, most_threads, one_of
 from ..problem import Problem
 from ..sparse import SymmetricBlocks
 from ..sparse.symmetric_blocks import _labels as labels_of
+from ._alone import alone
 from ._attachment import Attachment
 from ._colliding import Colliding
 from ._contact_problem import contacts_of, problem_of
@@ -22,10 +23,10 @@ from ._layout import PathLike
 from ._mesh import points, read_mesh
 from ._restoring import restore
 from ._running import run
-from ._scalars import graph_of, numbers_of, steps_of
+from ._scalars import graph_of, numbers_of, positive_h, steps_of
 from ._state import ClothState, Energy
 from .collisions import Collisions
-from .obstacle import Obstacle
+from .obstacle import Obstacle, obstacles_of
 
 __all__ = ["Cloth", "Energy"]
 
@@ -124,15 +125,15 @@ class Cloth(ClothState):
     newton
         Linear solves of a step; it can be assigned.
     info
-        Of the last step: ``status`` of its solves, ``iterations`` of all of them, ``residual`` of
-        the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
+        Of the last step made: ``status`` of its solves, ``iterations`` of all of them, ``residual``
+        of the last one, relative, ``threads``, and the kind of ``preconditioner``; ``steps`` made,
         ``steps_not_converged``. With collisions also
 
         ``free``
             True: the certificate found no contact on the way of the last step.
         ``candidates``, ``contacts``, ``impacts``
-            Pairs whose boxes overlap; pairs nearer than the thickness before the step; contacts
-            that stopping impulses were for.
+            Pairs whose boxes overlap; pairs nearer than 1.25 thicknesses before the step, without
+            those whose place has another contact; contacts that stopping impulses were for.
         ``sweeps``, ``passes``, ``queries``
             Sweeps over all contacts, passes of stopping impulses, traversals of trees.
         ``zones``, ``zone_vertices``
@@ -142,8 +143,9 @@ class Cloth(ClothState):
         ``touching``, ``obstacle_moved``
             Pairs that touched from the beginning, with ``allow=True``; the longest way of a vertex
             of an obstacle [m].
-        ``problem``
-            With ``response="problem"``: status and iterations of the solve, and its contacts.
+        ``problem``, ``problems_not_converged``
+            With ``response="problem"``: status and iterations of the solve, and its contacts;
+            steps of this object whose solve missed its tolerance.
         ``obstacle_impulses``
             Impulse of each obstacle on the cloth, ``(obstacles, 3)`` [N s].
         ``numerics_seconds``, ``candidate_seconds``, ``narrow_seconds``, ``response_seconds``,
@@ -228,10 +230,11 @@ class Cloth(ClothState):
         M: str = "auto",
         threads: int | None = None,
         collisions: Collisions | None = None,
-        obstacles: Sequence[Obstacle] = (),
+        obstacles: Sequence[Obstacle] | None = None,
         self_collisions: bool = True,
     ) -> None:
         # The mesh.
+        self._user: dict[str, object] = {}
         x, triangles = read_mesh(vertices, faces)
         self._faces = read_only(triangles.copy())
         shape = x if rest is None else points("rest", rest)
@@ -297,6 +300,7 @@ class Cloth(ClothState):
         self._warned = False
         self._length = 0.0
         self._solved: dict[str, Any] | None = None
+        self._unsolved = 0
         if velocities is not None:
             self.velocities = velocities
         self._colliding = self._collide(
@@ -304,11 +308,12 @@ class Cloth(ClothState):
         )
 
     def _collide(
-        self, collisions: Any, obstacles: Sequence[Obstacle], has_self: bool
+        self, collisions: Any, given: Sequence[Obstacle] | None, has_self: bool
     ) -> Colliding | None:
         """Return the collisions of this cloth, whose state is checked."""
+        obstacles = obstacles_of(given)
         if collisions is None:
-            if len(obstacles):
+            if obstacles:
                 raise ValueError("obstacles needs collisions: Collisions(thickness), say")
             return None
         if not isinstance(collisions, Collisions):
@@ -340,6 +345,7 @@ class Cloth(ClothState):
 
     # ---- steps -----------------------------------------------------------------------------------
 
+    @alone
     def system(self, h: float) -> tuple[SymmetricBlocks, np.ndarray]:
         """Return the linear system of a step from the present state.
 
@@ -356,7 +362,7 @@ class Cloth(ClothState):
         b : (3 n,) ndarray
             The right-hand side: A Δv = b, with the change of the velocities Δv [m/s].
         """
-        values, right = self._core.system(*self._arguments(h), self._threads)
+        values, right = self._core.system(*self._arguments(h, self._pull()), self._threads)
         blocks = (values, self._told["indices"], self._told["indptr"])
         A = optional("scipy.sparse", "the matrix of a cloth needs").bsr_array(blocks)
         dtype = "float32" if self.dtype == "float32" else "float64"
@@ -378,12 +384,14 @@ class Cloth(ClothState):
         ValueError
             h ≤ 0; forces or positions of attached vertices or obstacles that are not finite; a
             step whose result is not finite, or that cannot be made free of contacts however short
-            it is. The state stays as it was.
+            it is; attached vertices that would meet obstacles or each other, whose names and time
+            the message has. The state stays as it was, and `info` and `contacts` are those of the
+            step before.
         KeyboardInterrupt
             After Ctrl-C. The state is that before or after the step.
         RuntimeError
-            Another thread is in the middle of a step of this cloth. Whatever reads its state or its
-            report meanwhile raises this error, too.
+            Another thread is in the middle of a step of this cloth. Whatever assigns or reads its
+            state or its report meanwhile raises this error, too.
         """
         length = float(numbers_of(h=h)[0])
         for _ in range(_MOST_HALVINGS + 1):
@@ -400,16 +408,25 @@ class Cloth(ClothState):
 
     def _make_step(self, h: float) -> bool:
         """Try a step of this length; False: collisions need a shorter one."""
+        return self._make_alone(h, self._pull())
+
+    @alone
+    def _make_alone(self, h: float, forces: np.ndarray | None) -> bool:
+        """Do so while no other thread does, with forces that are known."""
         colliding = self._colliding
         if colliding is None:
-            return self._core.step(*self._arguments(h), self.newton, self._threads)
+            return self._core.step(*self._arguments(h, forces), self.newton, self._threads)
         if 0 < h < np.inf:
             colliding.begin(self.time + h)
         if colliding.collisions.response != "problem":
-            return self._core.step(*self._arguments(h), self.newton, self._threads)
-        self._core.predict(*self._arguments(h), self.newton, self._threads)
-        self._solved = colliding.solve(self._inverse_masses())
-        return self._core.conclude(self._threads)
+            return self._core.step(*self._arguments(h, forces), self.newton, self._threads)
+        self._core.predict(*self._arguments(h, forces), self.newton, self._threads)
+        solved = colliding.solve(self._inverse_masses())
+        is_made = self._core.conclude(self._threads)
+        if is_made:
+            self._solved = solved
+            self._unsolved += solved["status"] != "converged"
+        return is_made
 
     def contact_problem(self, h: float, name: str = "") -> Problem:
         """Return the contacts of the next step as a problem; the state stays as it is.
@@ -424,11 +441,11 @@ class Cloth(ClothState):
         Returns
         -------
         Problem
-            A block for each contact: pairs nearer than the thickness, and with
-            ``response="problem"`` also those that the motion would bring as near. It has four
-            partners, each a vertex with three degrees of freedom; those that are attached or of an
-            obstacle are −1. b is the relative velocity after the implicit step, and what may be
-            used up of the gap.
+            A block for each contact: pairs nearer than 1.25 thicknesses, without those whose place
+            has another contact, and with ``response="problem"`` also those that the motion would
+            bring as near. It has four partners, each a vertex with three degrees of freedom; those
+            that are attached or of an obstacle are −1. b is the relative velocity after the
+            implicit step, and what may be used up of the gap.
 
         Raises
         ------
@@ -437,10 +454,17 @@ class Cloth(ClothState):
         """
         if self._colliding is None:
             raise ValueError("this cloth has no collisions: pass collisions=Collisions(thickness)")
-        self._colliding.begin(self.time + float(numbers_of(h=h)[0]))
-        self._core.predict(*self._arguments(h), self.newton, self._threads)
-        self._core.set_impulses(np.zeros((len(self._core.contacts()[3]), 3)))
-        contacts = contacts_of(self._core)
+        return self._predicted(positive_h(h), self._pull(), name)
+
+    @alone
+    def _predicted(self, h: float, forces: np.ndarray | None, name: str) -> Problem:
+        """Return the contacts of the next step, while no other thread makes one."""
+        assert self._colliding is not None
+        self._colliding.begin(self.time + h)
+        self._core.predict(*self._arguments(h, forces), self.newton, self._threads)
+        count = len(contacts_of(self._core, is_present=True).gaps)
+        self._core.set_impulses(np.zeros((count, 3)))
+        contacts = contacts_of(self._core, is_present=True)
         return problem_of(contacts, self._inverse_masses(), self._colliding.collisions.mu, name)[0]
 
     def run(
@@ -515,8 +539,8 @@ class Cloth(ClothState):
             As for `Cloth`, in place of the recorded ones; None: those. A file cannot hold
             functions: these must be given again.
         obstacles
-            The same, with the recorded meshes; those that moved are at first where they were in
-            the frame.
+            The same, with the recorded meshes, and the vertices of those that did not move. Those
+            that moved need a motion; all are at first where they were in the frame.
         threads
             By default as recorded. They change no bit.
 
@@ -542,8 +566,10 @@ class Cloth(ClothState):
         told = self._core.report()
         if self._colliding is not None:
             told["length"] = self._length
+            if self._colliding.collisions.response == "problem":
+                told["problems_not_converged"] = self._unsolved
             if self._solved is not None:
-                told["problem"] = self._solved
+                told["problem"] = dict(self._solved)
         return told
 
     def _warn(self) -> None:
@@ -553,6 +579,7 @@ class Cloth(ClothState):
         told = self._core.report()
         if self._colliding is not None:
             self._colliding.warn(told)
+            self._colliding.warn_of_problem(told["steps"], self._solved)
         if told["steps_not_converged"] and not self._warned:
             self._warned = True
             warnings.warn(
@@ -563,15 +590,6 @@ class Cloth(ClothState):
                 RuntimeWarning,
                 stacklevel=3,
             )
-
-    def _arguments(self, h: float) -> tuple[float, np.ndarray | None, np.ndarray | None]:
-        """Return the length of a step, where attached vertices will be, and forces."""
-        step = float(numbers_of(h=h)[0])
-        x, _, time = self._core.state()
-        forces = self._forces
-        if forces is not None and not isinstance(forces, np.ndarray):
-            forces = self._vectors(forces(self))
-        return step, self._attachment.targets(x, time + step), forces
 
     def _labels(self) -> np.ndarray:
         """Return the part of each vertex."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import finite_array, read_only
 from ._mesh import read_mesh
 
-__all__ = ["Obstacle"]
+__all__ = ["Obstacle", "obstacles_of"]
 
 
 class Obstacle:
@@ -22,8 +22,8 @@ class Obstacle:
         ``(n, 3)`` or ``(n, 2)`` [m]. Without `faces`: an object with ``.vertices`` and ``.faces``,
         or the path of a file that meshio reads.
     faces
-        ``(m, 3)``: numbers of vertices. The surface may be open, and a cloth may touch both of its
-        sides.
+        ``(m, 3)``: numbers of vertices, each of which is of a face. The surface may be open, and a
+        cloth may touch both of its sides.
     motion
         A function of time [s] that returns the positions of all vertices, ``(n, 3)`` [m]. Within a
         step vertices move along straight lines. None: `vertices`, at all times.
@@ -82,3 +82,18 @@ class Obstacle:
                 f"an obstacle's motion returns shape {x.shape}: {self.vertices.shape} is needed"
             )
         return x
+
+
+def obstacles_of(given: Any) -> tuple[Obstacle, ...]:
+    """Return the obstacles of a list; None: there are none."""
+    if given is None:
+        return ()
+    if isinstance(given, Obstacle):
+        raise TypeError(f"obstacles is {given!r}: a list of Obstacle is needed, as [obstacle]")
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"obstacles is {given!r}: a list of Obstacle is needed")
+    obstacles = tuple(given)
+    for n, obstacle in enumerate(obstacles):
+        if not isinstance(obstacle, Obstacle):
+            raise TypeError(f"obstacles[{n}] is {type(obstacle).__name__}: an Obstacle is needed")
+    return obstacles

@@ -8,12 +8,13 @@ cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hi
 {
     /* The seconds are those of the certificate. */
     double begun = cs_clock();
-    cs_collision_report before = c->report;
+    cs_collision_report before = c->present;
     cs_status status = cs_find_candidates(c, c->end, 0, call, error);
     *hits = status ? 0 : cs_find_hits(c, call);
-    c->report.is_free = !status && !*hits;
-    c->report.candidate_seconds = before.candidate_seconds;
-    c->report.narrow_seconds = before.narrow_seconds;
-    c->report.certificate_seconds += cs_clock() - begun;
+    if (*hits) status = cs_refuse_told_hits(c, call, error);
+    c->present.is_free = !status && !*hits;
+    c->present.candidate_seconds = before.candidate_seconds;
+    c->present.narrow_seconds = before.narrow_seconds;
+    c->present.certificate_seconds += cs_clock() - begun;
     return status;
 }

@@ -56,10 +56,10 @@ static cs_status take_arrays(cs_cloth *cloth, cs_error *error)
 {
     cs_arena *arena = &cloth->arena;
     int64_t n = cloth->mesh.vertices;
-    double **vector[] = {&cloth->position,        &cloth->velocity,       &cloth->target,
-                         &cloth->force,           &cloth->next_position,  &cloth->next_velocity,
-                         &cloth->shift,           &cloth->right,          &cloth->change,
-                         &cloth->origin_position, &cloth->origin_velocity};
+    double **vector[] = {&cloth->position,        &cloth->velocity,        &cloth->target,
+                         &cloth->force,           &cloth->next_position,   &cloth->next_velocity,
+                         &cloth->shift,           &cloth->right,           &cloth->change,
+                         &cloth->origin_position, &cloth->origin_velocity, &cloth->rest};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         *vector[i] = cs_arena_take(arena, 3 * n, sizeof(double));
     cloth->mass = cs_arena_take(arena, n, sizeof *cloth->mass);
@@ -153,6 +153,7 @@ cs_status cs_cloth_make(cs_cloth *cloth, const cs_cloth_options *options, int64_
     if (!status) status = check_flat(cloth, error);
     if (status) return status;
     memcpy(cloth->position, x, sizeof *x * (size_t)(3 * vertices));
+    memcpy(cloth->rest, rest, sizeof *rest * (size_t)(3 * vertices));
     status = lay_system(cloth, error);
     if (!status) status = cs_cloth_name_kind(cloth, options->preconditioner, error);
 
@@ -173,7 +174,7 @@ cs_status cs_cloth_collide(cs_cloth *cloth, const cs_collision_options *options,
 {
     cloth->has_collisions = 1;
     return cs_collisions_make(&cloth->collisions, options, cloth->mesh.vertices, cloth->position,
-                              cloth->mass, cloth->mesh.face, cloth->mesh.faces, error);
+                              cloth->rest, cloth->mass, cloth->mesh.face, cloth->mesh.faces, error);
 }
 
 cs_status cs_cloth_attach(cs_cloth *cloth, const int64_t *vertex, int64_t count, cs_error *error)

@@ -87,7 +87,7 @@ typedef struct cs_cloth {
     double time;
     int64_t steps, missed;           /* made; those with a solve that missed its tolerance */
     cs_cloth_report report, present; /* of the last one; of the one that is being made */
-    double *position, *velocity;
+    double *position, *velocity, *rest;
     double h;
     double *target;                        /* of attached vertices, at the end of the step */
     double *force;                         /* external ones, without gravity */

@@ -27,9 +27,18 @@ static cs_status check_options(const cs_collision_options *o, cs_error *error)
     return status;
 }
 
-/* Takes the arrays over all vertices, and keeps what is in the first `used`. */
-static cs_status take_arrays(cs_collisions *c, int64_t vertices, int64_t used, cs_error *error)
+/* Room that grows by at least its half: all that was taken is at most four times what is needed. */
+static int64_t grown(int64_t room, int64_t needed)
 {
+    int64_t more = room + room / 2;
+    return needed > more ? needed : more;
+}
+
+/* Takes the arrays over all vertices where they are too short, and keeps what is in the first `used`. */
+static cs_status take_arrays(cs_collisions *c, int64_t needed, int64_t used, cs_error *error)
+{
+    if (needed <= c->room) return CS_OK;
+    int64_t vertices = used ? grown(c->room, needed) : needed;
     double **vector[] = {&c->start, &c->end, &c->velocity, &c->shift};
     for (int i = 0; i < 4; i++) {
         double *now = cs_arena_take(&c->arena, 3 * vertices, sizeof *now);
@@ -39,6 +48,7 @@ static cs_status take_arrays(cs_collisions *c, int64_t vertices, int64_t used, c
     c->inverse_mass = cs_arena_take(&c->arena, vertices, sizeof *c->inverse_mass);
     c->stamp = cs_arena_take(&c->arena, vertices, sizeof *c->stamp);
     c->is_moved = cs_arena_take(&c->arena, vertices, 1);
+    c->room = vertices;
     return cs_arena_status(&c->arena, error, "collisions of %lld vertices", (long long)vertices);
 }
 
@@ -52,11 +62,15 @@ static cs_status check_size(const cs_tree *tree, cs_error *error)
 }
 
 cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *options, int64_t cloth,
-                             const double *x, const double *mass, const int64_t *face,
-                             int64_t faces, cs_error *error)
+                             const double *x, const double *rest, const double *mass,
+                             const int64_t *face, int64_t faces, cs_error *error)
 {
-    *c = (cs_collisions){
-        .options = *options, .cloth = cloth, .vertices = cloth, .mass = mass, .report.is_free = 1};
+    *c = (cs_collisions){.options = *options,
+                         .cloth = cloth,
+                         .vertices = cloth,
+                         .mass = mass,
+                         .rest = rest,
+                         .report.is_free = 1};
     cs_status status = check_options(options, error);
     if (status) return status;
     c->zone = cs_arena_take(&c->arena, cloth, sizeof *c->zone);
@@ -65,6 +79,7 @@ cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *optio
         status = cs_tree_make(&c->tree, options->k, CS_MOST_ARITY, 1, cloth, x, face, faces, error);
     if (!status) status = check_size(&c->tree, error);
     if (!status) status = cs_find_opposites(&c->tree, &c->arena, &c->opposite, error);
+    if (!status) status = cs_find_parts(&c->tree, &c->arena, &c->part, error);
     return status;
 }
 
@@ -84,6 +99,7 @@ void cs_collisions_clear(cs_collisions *c)
         cs_buffer_clear(&c->pairs[kind].near);
     }
     cs_buffer_clear(&c->contact);
+    cs_buffer_clear(&c->last_contact);
     cs_buffer_clear(&c->leader);
     cs_buffer_clear(&c->scratch);
     cs_arena_clear(&c->arena);
@@ -95,27 +111,53 @@ void cs_collisions_clear(cs_collisions *c)
 /* Of keys. */
 enum { MOST_OBSTACLES = (1 << 15) - 1 };
 
+/* Takes room for one more. */
+static cs_status take_obstacles(cs_collisions *c, cs_error *error)
+{
+    if (c->obstacles < c->obstacle_room) return CS_OK;
+    int64_t room = grown(c->obstacle_room, c->obstacles + 1);
+    cs_obstacle *all = cs_arena_take(&c->arena, room, sizeof *all);
+    cs_status status = cs_arena_status(&c->arena, error, "%lld obstacles", (long long)room);
+    if (status) return status;
+    if (c->obstacles) memcpy(all, c->obstacle, sizeof *all * (size_t)c->obstacles);
+    c->obstacle = all;
+    c->obstacle_room = room;
+    return CS_OK;
+}
+
+/* A vertex of no face would pass through the cloth. */
+static cs_status check_used(const cs_tree *tree, cs_error *error)
+{
+    cs_arena scratch = {0};
+    unsigned char *is_used = cs_arena_take(&scratch, tree->vertices, 1);
+    cs_status status = cs_arena_status(&scratch, error, "%lld vertices", (long long)tree->vertices);
+    for (int64_t i = 0; !status && i < 3 * tree->faces; i++) is_used[tree->face[i]] = 1;
+    for (int64_t i = 0; !status && i < tree->vertices; i++)
+        if (!is_used[i])
+            status = cs_fail(error, CS_INVALID, "vertices[%lld] is of no face: leave it out",
+                             (long long)i);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
 cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
                             const int64_t *face, int64_t faces, cs_error *error)
 {
     if (c->obstacles == MOST_OBSTACLES)
         return cs_fail(error, CS_UNSUPPORTED, "more than %d obstacles", MOST_OBSTACLES);
-    cs_obstacle *all = cs_arena_take(&c->arena, c->obstacles + 1, sizeof *all);
     int64_t first = c->vertices;
-    cs_status status = cs_arena_status(&c->arena, error, "an obstacle");
+    cs_status status = take_obstacles(c, error);
     if (!status) status = take_arrays(c, first + vertices, first, error);
     if (status) return status;
 
-    if (c->obstacles) memcpy(all, c->obstacle, sizeof *all * (size_t)c->obstacles);
-    c->obstacle = all;
-    cs_obstacle *new = &all[c->obstacles];
-    new->first = first;
-    new->vertices = vertices;
+    cs_obstacle *new = &c->obstacle[c->obstacles];
+    *new = (cs_obstacle){.first = first, .vertices = vertices};
     status =
         cs_tree_make(&new->tree, c->options.k, CS_MOST_ARITY, 1, vertices, x, face, faces, error);
     if (status) return status;
     c->obstacles++;
     status = check_size(&new->tree, error);
+    if (!status) status = check_used(&new->tree, error);
     if (!status) status = cs_find_opposites(&new->tree, &c->arena, &new->opposite, error);
     if (status) return status;
     c->vertices += vertices;
@@ -140,10 +182,26 @@ void cs_collisions_place(cs_collisions *c, int64_t n, const double *x)
     o->moves = o->is_fitted = 0;
 }
 
+/* What is told of the last step is that of this one. */
+static void keep_report(cs_collisions *c)
+{
+    cs_contact *contact = c->contact.data;
+    for (int64_t n = 0; n < c->contacts; n++) cs_contact_rate(c, &contact[n], contact[n].rate);
+    cs_buffer before = c->last_contact;
+    c->last_contact = c->contact;
+    c->contact = before;
+    c->last = c->contacts;
+    c->contacts = 0;
+    for (int64_t n = 0; n < c->obstacles; n++)
+        cs_assign(c->obstacle[n].given, c->obstacle[n].impulse);
+    c->report = c->present;
+}
+
 cs_status cs_collisions_finish(cs_collisions *c, cs_error *error)
 {
     cs_status status = cs_keep_formers(c, error);
     if (status) return status;
+    keep_report(c);
     size_t size = sizeof *c->start * (size_t)(3 * (c->vertices - c->cloth));
     memcpy(c->start + 3 * c->cloth, c->end + 3 * c->cloth, size);
     for (int64_t n = 0; n < c->obstacles; n++) {
@@ -175,7 +233,7 @@ static void load_obstacles(cs_collisions *c)
         if (square > most) most = square;
         c->inverse_mass[i] = 0;
     }
-    c->report.moved = sqrt(most);
+    c->present.moved = sqrt(most);
 }
 
 cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *x1, const double *v,
@@ -184,7 +242,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
 {
     size_t size = sizeof *x0 * (size_t)(3 * c->cloth);
     c->h = call->h;
-    c->report = (cs_collision_report){0};
+    c->present = (cs_collision_report){0};
     c->contacts = 0;
     c->clock = 0;
     c->is_solved = 0;

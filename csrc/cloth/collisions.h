@@ -43,7 +43,7 @@ typedef struct cs_collision_options {
     int64_t iterations; /* passes of stopping impulses, at most */
     int64_t zones;      /* passes of impact zones, at most */
     int has_self;       /* the cloth with itself, too */
-    int is_allowed;     /* what touches from the beginning is left out */
+    int is_allowed;     /* what touches from the beginning, or only as it is told, is left out */
     int is_problem; /* near contacts are also those that the motion would reach; the caller solves them */
     int k;          /* of the boxes */
     const cs_split_rule *rule;
@@ -54,7 +54,8 @@ typedef struct cs_obstacle {
     int64_t first, vertices; /* its vertices in arrays over all */
     int moves;               /* in this step */
     int is_fitted;           /* boxes are those of its place */
-    double impulse[3];       /* on the cloth, in the last step [N s] */
+    double impulse[3];       /* on the cloth, in the step that is being made [N s] */
+    double given[3];         /* the same, in the last step that was made */
     cs_tree tree;
     cs_query query;
     int32_t *opposite;
@@ -81,13 +82,15 @@ typedef struct cs_contact {
     int64_t vertex[4];
     double weight[4];
     double normal[3];
-    double inverse;    /* of sum w_i^2 / m_i */
-    int is_inside;     /* of a vertex and a face: the nearest point is in its inside */
-    double bound;      /* [m/s] */
-    double push;       /* of the shift [m/s] */
-    double pushed;     /* impulse of the shift, along the normal [N s] */
-    double gap;        /* along the normal, at x0 */
-    double impulse[3]; /* [N s] */
+    double inverse;     /* of sum w_i^2 / m_i */
+    int is_inside;      /* of a vertex and a face: the nearest point is in its inside */
+    double bound;       /* [m/s] */
+    double push;        /* of the shift [m/s] */
+    double pushed;      /* impulse of the shift, along the normal [N s] */
+    double last_pushed; /* the same before the last sweep */
+    double gap;         /* along the normal, at x0 */
+    double impulse[3];  /* [N s] */
+    double rate[3];     /* relative velocity after the step, once it is made [m/s] */
     double before[3], direction[3];
     double former;   /* force along the normal in the last step [N] */
     int64_t visited; /* clock of the sweep that has seen it last */
@@ -111,6 +114,7 @@ typedef struct cs_collisions {
     cs_collision_options options;
     int64_t cloth, vertices; /* of the cloth; of all */
     int64_t obstacles;
+    int64_t room, obstacle_room; /* of arrays over all vertices; over obstacles */
     cs_obstacle *obstacle;
     cs_tree tree; /* of the cloth */
     cs_query query;
@@ -123,34 +127,38 @@ typedef struct cs_collisions {
     double *shift;           /* velocities of this step alone: x1 = x0 + h (v + shift) */
     double *inverse_mass;    /* zero: told how to move */
     const double *mass;      /* (cloth): the caller's */
+    const double *rest;      /* (cloth, 3): the caller's */
+    int64_t *part;           /* (cloth): equal in parts of the cloth that faces connect */
     int64_t *stamp;          /* clock of the last change of the velocity */
     unsigned char *is_moved; /* the end has changed since the last test */
     int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
     int64_t clock;
     int is_solved; /* the caller has given impulses */
     cs_candidates pairs[CS_STENCIL_KINDS];
-    int64_t contacts;
-    cs_buffer contact; /* of cs_contact */
+    int64_t contacts, last;
+    cs_buffer contact, last_contact; /* of cs_contact: of the step that is being made; last made */
     int64_t formers[CS_STENCIL_KINDS];
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
-    cs_buffer leader;  /* vertices of obstacles that zones touch */
-    cs_buffer scratch; /* of bytes */
-    cs_collision_report report;
+    cs_buffer leader;                    /* vertices of obstacles that zones touch */
+    cs_buffer scratch;                   /* of bytes */
+    cs_collision_report report, present; /* of the last step made; of the one that is being made */
 } cs_collisions;
 
 /* What a response needs beside the motion. */
 typedef struct cs_response_call {
     double h;
+    double time; /* at the beginning of the step, for messages */
     int threads;
     cs_cancellation *cancellation;
 } cs_response_call;
 
-/* Collisions of a cloth with masses (cloth), positions x (cloth, 3) and faces. On failure, too, cs_collisions_clear releases what
+/* Collisions of a cloth with masses (cloth), positions x (cloth, 3), rest positions (cloth, 3) and faces; masses and rest
+ * positions are the caller's. On failure, too, cs_collisions_clear releases what
  * was taken. */
 cs_status cs_collisions_make(cs_collisions *c, const cs_collision_options *options, int64_t cloth,
-                             const double *x, const double *mass, const int64_t *face,
-                             int64_t faces, cs_error *error);
+                             const double *x, const double *rest, const double *mass,
+                             const int64_t *face, int64_t faces, cs_error *error);
 void cs_collisions_clear(cs_collisions *c);
 
 /* Adds an obstacle at x (vertices, 3), after all others. */
@@ -171,7 +179,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
                               const unsigned char *is_fixed, const cs_response_call *call,
                               cs_error *error);
 
-/* Changes velocities until the motion is free: then report.is_free is set, and v, x1 (cloth, 3) are the result. */
+/* Changes velocities until the motion is free: then present.is_free is set, and v, x1 (cloth, 3) are the result. */
 cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
                                 const cs_response_call *call, cs_error *error);
 
@@ -232,6 +240,16 @@ cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error);
 /* zones.c: connects the vertices of hits, and moves each zone. Returns whether a zone has grown. */
 void cs_reset_zones(cs_collisions *c);
 cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error);
+
+/* parts.c: part (vertices) <- the least vertex that edges connect with each. */
+cs_status cs_find_parts(const cs_tree *tree, cs_arena *arena, int64_t **part, cs_error *error);
+
+/* Whether the response can change how the four vertices of a pair move. */
+int cs_is_movable(const cs_collisions *c, const int64_t *vertex);
+
+/* intersections.c: fails for the first hit whose vertices are all told how to move. */
+cs_status cs_refuse_told_hits(const cs_collisions *c, const cs_response_call *call,
+                              cs_error *error);
 
 /* certificate.c: hits <- pairs that meet in the motion from start to end, by candidates of its own; none: it is free. */
 cs_status cs_certify(cs_collisions *c, const cs_response_call *call, int64_t *hits,

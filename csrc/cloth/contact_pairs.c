@@ -33,11 +33,20 @@ static void put_vertices(const asking *a, const int64_t *pair, int64_t *index)
     }
 }
 
-/* Whether the response can change how the four move. */
-static int is_movable(const cs_collisions *c, const int64_t *index)
+int cs_is_movable(const cs_collisions *c, const int64_t *vertex)
 {
     for (int k = 0; k < CS_STENCIL_VERTICES; k++)
-        if (c->inverse_mass[index[k]] > 0) return 1;
+        if (c->inverse_mass[vertex[k]] > 0) return 1;
+    return 0;
+}
+
+/* Whether the four may meet: the response can change how they move, or they are told to move. */
+static int may_meet(const cs_collisions *c, const int64_t *vertex)
+{
+    if (cs_is_movable(c, vertex)) return 1;
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        for (int64_t i = 3 * vertex[k]; i < 3 * vertex[k] + 3; i++)
+            if (c->start[i] != c->end[i]) return 1;
     return 0;
 }
 
@@ -80,7 +89,7 @@ static cs_status ask(const asking *a, const cs_response_call *call, cs_error *er
         int64_t *put = index + CS_STENCIL_VERTICES * to->count;
         put_vertices(a, pair + 2 * i, put);
         key[to->count] = key_of(a, pair + 2 * i);
-        to->count += is_movable(c, put);
+        to->count += may_meet(c, put);
     }
     return status;
 }
@@ -131,11 +140,11 @@ cs_status cs_find_candidates(cs_collisions *c, const double *end, double margin,
     cs_status status = cs_tree_refit(&c->tree, c->start, end, margin, call->threads, error);
     if (!status && c->options.has_self) status = ask_self(c, call, error);
     for (int64_t n = 0; !status && n < c->obstacles; n++) {
-        c->obstacle[n].is_fitted &= !c->obstacle[n].moves || c->report.queries > 0;
+        c->obstacle[n].is_fitted &= !c->obstacle[n].moves || c->present.queries > 0;
         status = fit_obstacle(c, &c->obstacle[n], call, error);
         if (!status) status = ask_obstacle(c, &c->obstacle[n], call, error);
     }
-    c->report.queries++;
+    c->present.queries++;
 
     /* Nothing is known of them yet. */
     for (int kind = 0; !status && kind < CS_STENCIL_KINDS; kind++) {
@@ -146,9 +155,9 @@ cs_status cs_find_candidates(cs_collisions *c, const double *end, double margin,
         if (!state || !near) return cs_no_memory(error, "%zu candidates", count);
         memset(state, CS_PAIR_UNTESTED, count);
         memset(near, 0, count);
-        c->report.candidates += pairs->count;
+        c->present.candidates += pairs->count;
     }
-    c->report.candidate_seconds += cs_clock() - begun;
+    c->present.candidate_seconds += cs_clock() - begun;
     return status;
 }
 

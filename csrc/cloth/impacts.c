@@ -36,7 +36,8 @@ static void test_pairs(void *context, int64_t piece, int64_t begin, int64_t end)
         cs_impact impact;
         cs_path_load(&j->stencils, i, 0, &path);
         cs_ccd_find(&path, INFINITY, &impact);
-        int is_left_out = j->c->options.is_allowed && impact.is_hit && impact.time == 0;
+        int is_left_out = j->c->options.is_allowed && impact.is_hit &&
+                          (impact.time == 0 || !cs_is_movable(j->c, vertex));
         j->state[i] = impact.is_hit && !is_left_out ? CS_PAIR_HIT : CS_PAIR_FREE;
     }
 }
@@ -52,7 +53,7 @@ int64_t cs_find_hits(cs_collisions *c, const cs_response_call *call)
         for (int64_t i = 0; i < count; i++) hits += j.state[i] == CS_PAIR_HIT;
     }
     for (int64_t i = 0; i < c->cloth; i++) c->is_moved[i] = 0;
-    c->report.narrow_seconds += cs_clock() - begun;
+    c->present.narrow_seconds += cs_clock() - begun;
     return hits;
 }
 
@@ -100,7 +101,7 @@ cs_status cs_add_impacts(cs_collisions *c, double strictness, cs_error *error)
             cs_path_load(&stencils, i, 0, &path);
             stop(c, &path, strictness, new);
             c->contacts += cs_weigh_contact(c, new);
-            c->report.impacts++;
+            c->present.impacts++;
         }
     }
     return CS_OK;

@@ -6,6 +6,7 @@
 #include "core/vector.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Six times the volume of a tetrahedron, as far as it is beyond rounding; 0: it may be flat. */
 static double volume_of(const double *a, const double *b, const double *c, const double *d)
@@ -148,13 +149,72 @@ static cs_status test_touches(cs_collisions *c, const cs_response_call *call, cs
     return CS_OK;
 }
 
+/* ---- motions that are told --------------------------------------------------------------------------- */
+
+/* Names the hit of primitives that are attached or of an obstacle, with its time. */
+static cs_status tell_told(const cs_collisions *c, cs_stencil_kind kind, int64_t i, double from,
+                           cs_error *error)
+{
+    const int64_t *vertex = cs_candidate(&c->pairs[kind], i);
+    const cs_stencils all = {kind, c->pairs[kind].count, c->start, c->end,
+                             c->pairs[kind].index.data};
+    cs_path path;
+    cs_impact impact;
+    cs_path_load(&all, i, 0, &path);
+    cs_ccd_find(&path, INFINITY, &impact);
+    cs_text when = cs_number(from + c->h * impact.time);
+
+    int64_t n[CS_STENCIL_VERTICES];
+    cs_text first = name_place(c, vertex[0], &n[0]), last;
+    for (int k = 1; k < 3; k++) name_place(c, vertex[k], &n[k]);
+    last = name_place(c, vertex[3], &n[3]);
+    const char *why = "and nothing can stop them, since they are attached or of an obstacle";
+    if (kind == CS_VERTEX_FACE)
+        return cs_fail(
+            error, CS_INVALID,
+            "attach: vertex %lld %s meets the face of vertices %lld, %lld and %lld %s at "
+            "t = %s s, %s: allow=True goes on",
+            (long long)n[0], first.text, (long long)n[1], (long long)n[2], (long long)n[3],
+            last.text, when.text, why);
+    return cs_fail(error, CS_INVALID,
+                   "attach: the edge of vertices %lld and %lld %s meets that of vertices %lld and "
+                   "%lld %s at t = %s s, %s: allow=True goes on",
+                   (long long)n[0], (long long)n[1], first.text, (long long)n[2], (long long)n[3],
+                   last.text, when.text, why);
+}
+
+cs_status cs_refuse_told_hits(const cs_collisions *c, const cs_response_call *call, cs_error *error)
+{
+    for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
+        const unsigned char *state = c->pairs[kind].state.data;
+        for (int64_t i = 0; i < c->pairs[kind].count; i++)
+            if (state[i] == CS_PAIR_HIT && !cs_is_movable(c, cs_candidate(&c->pairs[kind], i)))
+                return tell_told(c, (cs_stencil_kind)kind, i, call->time, error);
+    }
+    return CS_OK;
+}
+
+/* ---- states ------------------------------------------------------------------------------------------ */
+
+/* Obstacles are where they are at the beginning of a step: a motion that was told before is forgotten. */
+static void stop_obstacles(cs_collisions *c)
+{
+    size_t size = sizeof *c->start * (size_t)(3 * (c->vertices - c->cloth));
+    memcpy(c->end + 3 * c->cloth, c->start + 3 * c->cloth, size);
+    for (int64_t n = 0; n < c->obstacles; n++) {
+        c->obstacle[n].is_fitted &= !c->obstacle[n].moves;
+        c->obstacle[n].moves = 0;
+    }
+}
+
 cs_status cs_collisions_check(cs_collisions *c, const double *x, int threads, cs_error *error)
 {
     /* A motion of nothing; all vertices of the cloth count. */
     const cs_response_call call = {.h = 1, .threads = threads};
     for (int64_t i = 0; i < 3 * c->cloth; i++) c->start[i] = c->end[i] = x[i];
     for (int64_t i = 0; i < c->cloth; i++) c->inverse_mass[i] = 1;
-    c->report = (cs_collision_report){0};
+    stop_obstacles(c);
+    c->present = (cs_collision_report){0};
     cs_status status = cs_find_candidates(c, c->end, 0, &call, error);
     if (!status && c->options.has_self)
         status = test_trees(c, &c->query, &c->tree, 0, &call, error);
@@ -163,6 +223,5 @@ cs_status cs_collisions_check(cs_collisions *c, const double *x, int threads, cs
         status = test_trees(c, &o->query, &o->tree, o->first, &call, error);
     }
     if (!status) status = test_touches(c, &call, error);
-    c->report = (cs_collision_report){.is_free = 1};
     return status;
 }

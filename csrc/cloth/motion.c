@@ -147,7 +147,10 @@ static cs_status solve(cs_cloth *cloth, const cs_cloth_call *call, cs_cloth_repo
 
 static cs_response_call response_of(const cs_cloth *cloth, const cs_cloth_call *call)
 {
-    return (cs_response_call){cloth->h, call->threads, call->cancellation};
+    return (cs_response_call){.h = cloth->h,
+                              .time = cloth->time,
+                              .threads = call->threads,
+                              .cancellation = call->cancellation};
 }
 
 cs_status cs_cloth_predict(cs_cloth *cloth, double h, const double *target, const double *force,
@@ -180,7 +183,7 @@ static cs_status respond(cs_cloth *cloth, const cs_cloth_call *call, int *is_fre
     const cs_response_call response = response_of(cloth, call);
     cs_status status = cs_collisions_respond(&cloth->collisions, cloth->next_velocity,
                                              cloth->next_position, &response, error);
-    *is_free = cloth->collisions.report.is_free;
+    *is_free = cloth->collisions.present.is_free;
     return status;
 }
 

@@ -110,6 +110,26 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
     return new;
 }
 
+/* The thickness for two primitives: within a part of the cloth no more than their distance in the rest shape, so that the rest
+ * shape has no contact that pushes. Parts that are apart may have rest shapes that overlap. */
+static double thickness_of(const cs_collisions *c, const cs_contact *contact)
+{
+    double thickness = c->options.thickness;
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        if (contact->vertex[k] >= c->cloth) return thickness;
+    if (c->part[contact->vertex[0]] != c->part[contact->vertex[3]]) return thickness;
+
+    const cs_stencils at = {contact->kind, 1, c->rest, c->rest, contact->vertex};
+    cs_motion motion;
+    cs_nearest nearest;
+    double distance;
+    cs_motion_load(&at, 0, thickness, &motion);
+    if (are_means_far(&motion.start, motion.margin)) return thickness;
+    cs_polygon_nearest(&motion.start, &nearest);
+    cs_stencil_put(&motion, &nearest, &distance, NULL, NULL);
+    return distance < thickness ? distance : thickness;
+}
+
 /* Repulsion stops the approach at the thickness, or where it is nearer, at once; the shift undoes a part of the overlap (Bridson
  * 2002, section 7.2). */
 static void repel(const cs_collisions *c, const cs_path *path, cs_contact *contact)
@@ -125,7 +145,7 @@ static void repel(const cs_collisions *c, const cs_path *path, cs_contact *conta
     }
     contact->gap = distance;
     contact->is_inside = is_within(contact->weight);
-    double rest = distance - c->options.thickness;
+    double rest = distance - thickness_of(c, contact);
     contact->bound = rest > 0 ? -rest / c->h : 0;
     contact->push = rest > 0 ? contact->bound : -c->options.push * rest / c->h;
 }
@@ -184,7 +204,7 @@ static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
     for (int64_t i = 0; i < pairs->count; i++) {
         if (j->near[i] == FAR) continue;
         if (j->near[i] == TOUCHING) {
-            c->report.touching++;
+            c->present.touching++;
             continue;
         }
         cs_path path;
@@ -220,8 +240,8 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         cs_loop(cs_threads_for_pairs(call, pairs->count), pairs->count, test_pairs, &j);
         status = gather(&j, pairs, error);
     }
-    c->report.contacts = c->contacts;
+    c->present.contacts = c->contacts;
     if (!status) status = cs_take_formers(c, error);
-    c->report.narrow_seconds += cs_clock() - begun;
+    c->present.narrow_seconds += cs_clock() - begun;
     return status;
 }

@@ -124,7 +124,7 @@ static double sweep(cs_collisions *c, visiting work, int is_backward, int is_ful
         double change = work(c, contact, negligible);
         if (change > most) most = change;
     }
-    c->report.sweeps++;
+    c->present.sweeps++;
     return most;
 }
 
@@ -135,12 +135,30 @@ void cs_sweep_contacts(cs_collisions *c)
         if (sweep(c, visit, n & 1, 0) <= enough) return;
 }
 
+/* Where contacts push against each other, the last one in a sweep has its will: half the way between two sweeps, forth and back,
+ * is in the middle. */
+static void share_shift(cs_collisions *c)
+{
+    cs_contact *all = c->contact.data;
+    c->clock++;
+    for (int64_t n = 0; n < c->contacts; n++) {
+        double change[3] = {0, 0, 0}, by = (all[n].last_pushed - all[n].pushed) / 2;
+        all[n].pushed += by;
+        cs_add_scaled(change, by, all[n].normal, change);
+        if (by != 0) apply(c, &all[n], change, c->shift);
+    }
+}
+
 /* The shift begins from none. */
 static void shift_contacts(cs_collisions *c)
 {
     double enough = TOLERANCE * c->options.thickness / c->h;
-    for (int64_t n = 0; n < c->options.stop_after; n++)
+    cs_contact *all = c->contact.data;
+    for (int64_t n = 0; n < c->options.stop_after; n++) {
+        for (int64_t i = 0; i < c->contacts; i++) all[i].last_pushed = all[i].pushed;
         if (sweep(c, visit_shift, n & 1, n == 0) <= enough) return;
+    }
+    share_shift(c);
 }
 
 /* What a sweep has changed, along which the next iteration goes on. Returns its square in the norm of the diagonal. */

@@ -30,6 +30,39 @@ static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *h
     return status;
 }
 
+/* The vertices of hits lose their shift; returns whether one had any. */
+static int drop_shift(cs_collisions *c)
+{
+    int has_dropped = 0;
+    for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
+        const unsigned char *state = c->pairs[kind].state.data;
+        for (int64_t i = 0; i < c->pairs[kind].count; i++) {
+            const int64_t *vertex = cs_candidate(&c->pairs[kind], i);
+            for (int k = 0; state[i] == CS_PAIR_HIT && k < CS_STENCIL_VERTICES; k++) {
+                double *shift = c->shift + 3 * vertex[k];
+                if (shift[0] == 0 && shift[1] == 0 && shift[2] == 0) continue;
+                cs_set_vector(shift, 0, 0, 0);
+                c->is_moved[vertex[k]] = 1;
+                has_dropped = 1;
+            }
+        }
+    }
+    return has_dropped;
+}
+
+/* Passes in which vertices lose their shift. */
+enum { MOST_DROPS = 4 };
+
+/* What meets because a shift has moved it stops without an impulse, which would leave a velocity. */
+static cs_status stop_shift(cs_collisions *c, const cs_response_call *call, int64_t *hits,
+                            cs_error *error)
+{
+    cs_status status = CS_OK;
+    for (int n = 0; !status && *hits && n < MOST_DROPS && drop_shift(c); n++)
+        status = look(c, call, hits, error);
+    return status;
+}
+
 /* Passes without fewer hits, after which zones take over: contacts may contradict each other. */
 enum { MOST_IDLE = 4 };
 
@@ -47,7 +80,7 @@ static cs_status stop_impacts(cs_collisions *c, const cs_response_call *call, in
         if (status) return status;
         cs_sweep_contacts(c);
         status = look(c, call, hits, error);
-        c->report.passes++;
+        c->present.passes++;
     }
     return status;
 }
@@ -91,7 +124,8 @@ static cs_status respond(cs_collisions *c, const cs_response_call *call, cs_erro
     if (!status) status = cs_certify(c, call, &hits, error);
     if (status || !hits) return status;
 
-    status = stop_impacts(c, call, &hits, error);
+    status = stop_shift(c, call, &hits, error);
+    if (!status) status = stop_impacts(c, call, &hits, error);
     if (!status && hits) status = move_zones(c, call, &hits, error);
     return status || hits ? status : cs_certify(c, call, &hits, error);
 }
@@ -105,12 +139,12 @@ static double others(const cs_collision_report *r)
 cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
                                 const cs_response_call *call, cs_error *error)
 {
-    double begun = cs_clock(), before = others(&c->report);
+    double begun = cs_clock(), before = others(&c->present);
     cs_status status = respond(c, call, error);
     if (status) return status;
     sum_impulses(c);
     memcpy(v, c->velocity, sizeof *v * (size_t)(3 * c->cloth));
     memcpy(x1, c->end, sizeof *x1 * (size_t)(3 * c->cloth));
-    c->report.response_seconds = cs_clock() - begun - (others(&c->report) - before);
+    c->present.response_seconds = cs_clock() - begun - (others(&c->present) - before);
     return CS_OK;
 }

@@ -190,10 +190,10 @@ static void find_leaders(const cs_collisions *c, body *of)
 
 static void count_zones(cs_collisions *c)
 {
-    c->report.zones = c->report.zone_vertices = 0;
+    c->present.zones = c->present.zone_vertices = 0;
     for (int64_t i = 0; i < c->cloth; i++) {
-        c->report.zones += c->zone[i] == i;
-        c->report.zone_vertices += c->zone[i] != NO_ZONE;
+        c->present.zones += c->zone[i] == i;
+        c->present.zone_vertices += c->zone[i] != NO_ZONE;
     }
 }
 

@@ -111,42 +111,41 @@ PyObject *cloth_check(cloth_object *self, PyObject *args)
 /* Arrays of all contacts. */
 enum { VERTICES, WEIGHTS, NORMALS, GAPS, BOUNDS, IMPULSES, RATES, IS_IMPACT, ARRAYS };
 
-static void copy_contact(PyObject *const *array, int64_t i, const cs_collisions *c,
-                         const cs_contact *contact)
+static void copy_contact(PyObject *const *array, int64_t i, const cs_contact *contact)
 {
-    double u[3];
-    cs_contact_rate(c, contact, u);
     char *to[ARRAYS];
     for (int k = 0; k < ARRAYS; k++) to[k] = PyArray_DATA((PyArrayObject *)array[k]);
     memcpy((int64_t *)(void *)to[VERTICES] + 4 * i, contact->vertex, sizeof contact->vertex);
     memcpy((double *)(void *)to[WEIGHTS] + 4 * i, contact->weight, sizeof contact->weight);
     memcpy((double *)(void *)to[NORMALS] + 3 * i, contact->normal, sizeof contact->normal);
     memcpy((double *)(void *)to[IMPULSES] + 3 * i, contact->impulse, sizeof contact->impulse);
-    memcpy((double *)(void *)to[RATES] + 3 * i, u, sizeof u);
+    memcpy((double *)(void *)to[RATES] + 3 * i, contact->rate, sizeof contact->rate);
     ((double *)(void *)to[GAPS])[i] = contact->gap;
     ((double *)(void *)to[BOUNDS])[i] = contact->bound;
     ((npy_bool *)to[IS_IMPACT])[i] = contact->is_impact != 0;
 }
 
-/* contacts() -> (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), rates (K, 3), is_impact
+/* contacts(is_present) -> those of the last step that was made, or of the one that was predicted: (vertices (K, 4), weights (K, 4), normals (K, 3), gaps (K), bounds (K), impulses (K, 3), rates (K, 3), is_impact
  * (K)); rates: relative velocities. */
-PyObject *cloth_contacts(cloth_object *self, PyObject *unused)
+PyObject *cloth_contacts(cloth_object *self, PyObject *is_present)
 {
     static const int columns[ARRAYS] = {4, 4, 3, 0, 0, 3, 3, 0};
     static const int types[ARRAYS] = {NPY_INT64,  NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
                                       NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_BOOL};
-    (void)unused;
-    if (cloth_begin(self) < 0) return NULL;
+    int present = PyObject_IsTrue(is_present);
+    if (present < 0 || cloth_begin(self) < 0) return NULL;
     const cs_collisions *c = &self->cloth.collisions;
+    const int64_t count = present ? c->contacts : c->last;
+    cs_contact *contact = present ? c->contact.data : c->last_contact.data;
+    for (int64_t i = 0; present && i < count; i++) cs_contact_rate(c, &contact[i], contact[i].rate);
     PyObject *answer = PyTuple_New(ARRAYS), *array[ARRAYS];
     for (int k = 0; answer && k < ARRAYS; k++) {
-        npy_intp shape[2] = {(npy_intp)c->contacts, columns[k]};
+        npy_intp shape[2] = {(npy_intp)count, columns[k]};
         array[k] = PyArray_SimpleNew(columns[k] ? 2 : 1, shape, types[k]);
         if (!array[k]) Py_CLEAR(answer);
         else PyTuple_SET_ITEM(answer, k, array[k]);
     }
-    for (int64_t i = 0; answer && i < c->contacts; i++)
-        copy_contact(array, i, c, (const cs_contact *)c->contact.data + i);
+    for (int64_t i = 0; answer && i < count; i++) copy_contact(array, i, &contact[i]);
     cloth_end(self);
     return answer;
 }
@@ -241,8 +240,8 @@ static PyObject *obstacle_impulses(const cs_collisions *c)
 {
     PyObject *answer = copied_array(NULL, NPY_DOUBLE, c->obstacles, 3, sizeof(double));
     for (int64_t n = 0; answer && n < c->obstacles; n++)
-        memcpy((double *)PyArray_DATA((PyArrayObject *)answer) + 3 * n, c->obstacle[n].impulse,
-               sizeof c->obstacle[n].impulse);
+        memcpy((double *)PyArray_DATA((PyArrayObject *)answer) + 3 * n, c->obstacle[n].given,
+               sizeof c->obstacle[n].given);
     return answer;
 }
 

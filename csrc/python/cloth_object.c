@@ -333,9 +333,9 @@ static PyMethodDef cloth_methods[] = {
      "obstacle(number)\n--\n\nIts positions, a copy."},
     {"check", (PyCFunction)(void (*)(void))cloth_check, METH_VARARGS,
      "check(positions, threads)\n--\n\nRaises for intersections."},
-    {"contacts", (PyCFunction)(void (*)(void))cloth_contacts, METH_NOARGS,
-     "contacts()\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, rates, "
-     "is_impact)."},
+    {"contacts", (PyCFunction)(void (*)(void))cloth_contacts, METH_O,
+     "contacts(is_present)\n--\n\n(vertices, weights, normals, gaps, bounds, impulses, rates, "
+     "is_impact) of the last step, or of the one that was predicted."},
     {"former_contacts", (PyCFunction)(void (*)(void))cloth_former_contacts, METH_NOARGS,
      "former_contacts()\n--\n\n(keys, forces, counts): contacts of the last step."},
     {"set_former_contacts", (PyCFunction)(void (*)(void))cloth_set_former_contacts, METH_VARARGS,

@@ -39,7 +39,7 @@ PyObject *cloth_add_obstacle(cloth_object *self, PyObject *args);
 PyObject *cloth_move_obstacle(cloth_object *self, PyObject *args);
 PyObject *cloth_obstacle(cloth_object *self, PyObject *number);
 PyObject *cloth_check(cloth_object *self, PyObject *args);
-PyObject *cloth_contacts(cloth_object *self, PyObject *unused);
+PyObject *cloth_contacts(cloth_object *self, PyObject *is_present);
 PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses);
 PyObject *cloth_former_contacts(cloth_object *self, PyObject *unused);
 PyObject *cloth_set_former_contacts(cloth_object *self, PyObject *args);

@@ -16,6 +16,7 @@ from ._surfaces import Mesh
 __all__ = ["capstan"]
 
 _RADIUS, _WIDTH, _TAIL = 0.1, 0.04, 0.06  # of the cylinder, of the ribbon; free ends [m]
+_LEAST_ALONG = 17  # with fewer, chords of the ribbon go through the cylinder
 
 
 @scene(seconds=0.3, h=1e-3)
@@ -45,7 +46,7 @@ def capstan(
     load : float, default 0.02
         That of the other end [N].
     along : int, default 81
-        Vertices along the ribbon; there are five across.
+        Vertices along the ribbon, at least 17; there are five across.
     density : float, default 1.0
         Mass per area [kg/m²].
     young : float, default 1000.0
@@ -71,8 +72,9 @@ def capstan(
     for name, value in (("ratio", ratio), ("load", load)):
         if not 0 < value < np.inf:
             raise ValueError(f"{name} is {value}: a positive number is needed")
-    rows, columns = count("along", along, least=8), 5
-    bend = _RADIUS + 1.05 * thickness  # chords of the polygons cut off a part of the rest
+    rows, columns = count("along", along, least=_LEAST_ALONG), 5
+    own = collisions(thickness, mu, options)
+    bend = _RADIUS + 1.05 * own.thickness  # chords of the polygons cut off a part of the rest
     flat, faces = flat_sheet(rows, columns, (_WIDTH, np.pi * bend + 2 * _TAIL))
 
     # The pull of each end is shared by its vertices, half a share for those at the edges.
@@ -90,7 +92,7 @@ def capstan(
         damping=1e-2,
         gravity=(0.0, 0.0, 0.0),
         forces=pull,
-        collisions=collisions(thickness, mu, options),
+        collisions=own,
         obstacles=[Obstacle(*_half_cylinder())],
     )
 

@@ -42,7 +42,7 @@ def stack(
     across : int, default 11
         Vertices along a side.
     gap : float, default 1e-3
-        Between the surfaces of neighbours at first [m].
+        Between the surfaces of neighbours at first [m], more than −`thickness`.
     density : float, default 0.3
         Mass per area [kg/m²].
     young : float, default 200.0
@@ -64,7 +64,12 @@ def stack(
     sheets, side = count("n", n, least=1), count("across", across, least=2)
     flat, faces = flat_sheet(side, side, _SIDE)
     flat = flat - [_SIDE / 2, _SIDE / 2, 0.0]
-    rise = thickness + gap
+    own = collisions(thickness, mu, options)
+    rise = own.thickness + gap
+    if not 0 < rise < np.inf:
+        raise ValueError(
+            f"gap is {gap}: with the thickness {own.thickness:g} m it must be a positive distance"
+        )
     layers = [
         moved((_turned(flat, 0.1 * k), faces), (0.0, 0.0, (k + 1) * rise)) for k in range(sheets)
     ]
@@ -76,7 +81,7 @@ def stack(
         young=young,
         bending=bending,
         damping=1e-2,
-        collisions=collisions(thickness, mu, options),
+        collisions=own,
         obstacles=[Obstacle(*floor)],
     )
 

@@ -192,3 +192,37 @@ def test_s5_scenes_are_certified_all_along(name, options, seconds):
     elif seconds == whole:  # on planes and floor
         assert at[:, 2].min() > 0
         assert at[:, 2].max() < 4
+
+
+# ---- input ---------------------------------------------------------------------------------------
+
+
+def test_sizes_that_have_no_room():
+    assert len(scenes.capstan(along=17).masses) == 85
+    with pytest.raises(ValueError, match=r"along is 16: .* 17"):
+        scenes.capstan(along=16)
+    for gap in (-2e-3, -3e-3, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"gap is .*: with the thickness 0.002 m it must be"):
+            scenes.stack(2, across=5, gap=gap)
+    heights = scenes.stack(2, across=5, gap=-1e-3).positions[:, 2]
+    assert np.unique(heights) == pytest.approx([1e-3, 2e-3])
+
+
+@pytest.mark.parametrize("name", scenes.names())
+def test_a_thickness_beside_collisions_is_refused(name):
+    given = cs.cloth.Collisions(1e-3)
+    for twice in ({"thickness": 1e-3}, {"mu": 0.3}):
+        (other,) = twice
+        with pytest.raises(TypeError, match=f"{other} is given, and collisions, which has its own"):
+            scenes.get(name)(collisions=given, **twice)
+    with pytest.raises(TypeError, match="collisions is 5: a Collisions is needed"):
+        scenes.get(name)(collisions=5)
+
+
+def test_collisions_of_scenes():
+    with pytest.raises(TypeError, match="mu is given, and collisions"):
+        scenes.capstan(0.3, collisions=cs.cloth.Collisions(1e-3))
+    own = scenes.stack(2, across=5, collisions=None, mu=0.1, thickness=4e-3).collisions
+    assert (own.mu, own.thickness) == (0.1, 4e-3)
+    thick = scenes.stack(2, across=5, collisions=cs.cloth.Collisions(4e-3))
+    assert np.unique(thick.positions[:, 2]) == pytest.approx([5e-3, 10e-3])

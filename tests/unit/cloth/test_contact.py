@@ -367,6 +367,8 @@ def capstan(ratio, response, cells=24, side=6):
     return cloth.velocities[column == len(line) - 1, 2].mean()
 
 
+# Some steps miss the tolerance of the problem: its default iterations do not suffice.
+@pytest.mark.filterwarnings("ignore:step .* the solve of the contacts ended as 'max_iterations'")
 @pytest.mark.parametrize("response", ["impulses", pytest.param("problem", marks=pytest.mark.slow)])
 def test_capstan(response):
     """The ribbon slips at the tensions T2/T1 = exp(mu pi), within three percent."""
