@@ -4,7 +4,7 @@
  *     held:   J u^E = -error / dt                             S3 eq. 1.14
  *     limit:  J u^E >= -gap / dt
  *     motor:  J u^E = speed, as far as the bounds allow
- *     spring: lambda / dt = -k (x + dt J u^E - target) - c (J u^E - speed)
+ *     spring: lambda / dt = -k (x + rest dt J u^E - target) - c (J u^E - speed)
  *
  * A linear row holds at the point of the second body, for both bodies: then the impulses of a joint have no moment about
  * each other, and a slider's rows are the derivatives of its position.  S3 section 1.2; Bender, Erleben and Trinkle,
@@ -296,11 +296,11 @@ static void fill_limit(const cs_world *world, const cs_joint *joint, const side 
 static void fill_drive(const cs_world *world, const cs_joint *joint, const side *both,
                        const double *drive, const row *coordinate, const block *to)
 {
-    double dt = world->options.time_step, k = joint->stiffness, c = joint->damping;
+    double k = joint->stiffness, c = joint->damping;
     write_block(world, joint, both, coordinate, to);
     if (k + c > 0)
         to->b[0] += (k * (coordinate->error - drive[CS_DRIVE_TARGET]) - c * drive[CS_DRIVE_SPEED]) /
-                    (dt * k + c);
+                    cs_joint_spring(world, joint);
     else to->b[0] -= drive[CS_DRIVE_SPEED];
 }
 

@@ -265,6 +265,9 @@ int cs_are_apart(const cs_world *world, int64_t first, int64_t second);
 /* joints.tension <- that of the joints' impulses in the step before, at next; nothing if it is explicit. */
 cs_status cs_world_find_tension(cs_world *world, cs_error *error);
 
+/* k rest dt + c of a spring: its force at the end of a step changes by so much with the speed there. */
+double cs_joint_spring(const cs_world *world, const cs_joint *joint);
+
 /* Whether any joint has rows in the problem of a step. */
 int cs_joints_have_rows(const cs_world *world);
 

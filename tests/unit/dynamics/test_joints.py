@@ -270,6 +270,20 @@ def test_a_spring_swings_with_its_period_and_is_damped():
     assert made.joints.coordinates[slider] == pytest.approx(-0.2 - 2 * G / 200, abs=1e-9)
 
 
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_a_spring_has_its_law_at_the_end_of_the_step(stepper):
+    h, k, c, target, speed = 2e-2, 300.0, 4.0, 0.3, 0.7
+    made = free(time_step=h, stepper=stepper)
+    body = made.add_body(dynamics.Sphere(0.1), mass=2.0, velocity=[1.0, 0, 0, 0, 0, 0])
+    motor = Motor(speed, stiffness=k, damping=c, target=target)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, motor=motor)
+    for _ in range(20):
+        made.step()
+        x, rate = made.joints.coordinates[slider], made.joints.rates[slider]
+        force = -k * (x - target) - c * (rate - speed)
+        assert made.joints.impulses[slider, 7] == pytest.approx(h * force, rel=1e-7, abs=1e-9)
+
+
 @pytest.mark.parametrize("h", [1e-3, 5e-4])
 def test_a_spring_without_damping_has_its_frequency(h):
     made = free(time_step=h)
