@@ -166,8 +166,21 @@ static int hold(const cs_joint *joint, const side *both, row *rows)
 
 #define TURN 6.283185307179586476925
 
-/* The angle of the second body about the axis, with full turns: near the one before. */
-static double find_angle(const cs_joint *joint, const side *both, double before)
+/* The angle by which the second body turns against the first one about the axis in a time h: quaternions turn by
+ * 2 atan(h w / 2). */
+static double find_turn(const cs_motion *motion, const cs_joint *joint, const side *both, double h)
+{
+    double angle = 0;
+    for (int k = 0; k < 2; k++) {
+        if (joint->body[k] < 0) continue;
+        double spin = cs_dot(both[0].axis, motion->velocity + 6 * joint->body[k] + 3);
+        angle += (k ? 2 : -2) * atan(0.5 * h * spin);
+    }
+    return angle;
+}
+
+/* The angle of the second body about the axis, with full turns: near the one that is expected. */
+static double find_angle(const cs_joint *joint, const side *both, double expected)
 {
     /* A direction across the axis, as each body has it. */
     double across[2][3], wanted[4], rotation[9], cross[3], back[3];
@@ -181,7 +194,7 @@ static double find_angle(const cs_joint *joint, const side *both, double before)
 
     cs_cross(across[0], across[1], cross);
     double angle = atan2(cs_dot(both[0].axis, cross), cs_dot(across[0], across[1]));
-    return angle + TURN * round((before - angle) / TURN);
+    return angle + TURN * round((expected - angle) / TURN);
 }
 
 /* row <- the angle between the axes of both bodies. */
@@ -195,14 +208,14 @@ static void measure_cone(const side *both, row *to)
 }
 
 /* The row of the coordinate of a joint, which has one. */
-static void measure(const cs_joint *joint, const side *both, double before, row *to)
+static void measure(const cs_joint *joint, const side *both, double expected, row *to)
 {
     double apart[3];
     cs_subtract(both[1].point, both[0].point, apart);
     switch (joint->kind) {
     case CS_JOINT_BALL: measure_cone(both, to); break;
     case CS_JOINT_HINGE:
-    case CS_JOINT_ANGULAR: set_angular(to, both[0].axis, find_angle(joint, both, before)); break;
+    case CS_JOINT_ANGULAR: set_angular(to, both[0].axis, find_angle(joint, both, expected)); break;
     case CS_JOINT_SLIDER:
     case CS_JOINT_LINEAR: set_linear(to, both[0].axis, cs_dot(both[0].axis, apart)); break;
     default: set_distance(apart, to);
@@ -328,7 +341,10 @@ static void fill_part(cs_world *world, const cs_joint_part *part)
 
     /* The limit or the drive of the coordinate. */
     const double *drive = joints->drive + part->joint * CS_DRIVE_NUMBERS;
-    measure(joint, both, joints->now.coordinate[part->joint], &coordinate);
+    double moved = (1 - world->stepper->rest) * world->options.time_step;
+    measure(joint, both,
+            joints->now.coordinate[part->joint] + find_turn(&world->rigid.next, joint, both, moved),
+            &coordinate);
     if (part->kind == CS_PART_LIMIT) {
         fill_limit(world, joint, both, &coordinate, &to);
         return;
@@ -395,14 +411,20 @@ cs_status cs_world_find_tension(cs_world *world, cs_error *error)
 void cs_world_end_joints(cs_world *world)
 {
     cs_joints *joints = &world->joints;
+    const cs_rigid *rigid = &world->rigid;
     size_t size = sizeof(double);
+    double rest = world->stepper->rest * world->options.time_step;
+    double moved = world->options.time_step - rest;
     for (int64_t i = 0; i < joints->count; i++) {
         const cs_joint *joint = &joints->joint[i];
         if (!cs_joint_is_active(world, i) || !cs_joint_has_coordinate(joint->kind)) continue;
-        side both[2];
+        side before[2], both[2];
         row coordinate;
-        place(&world->rigid.next, joint, both);
-        measure(joint, both, joints->now.coordinate[i], &coordinate);
+        place(&rigid->now, joint, before);
+        place(&rigid->next, joint, both);
+        double turn = find_turn(&rigid->now, joint, before, moved) +
+                      find_turn(&rigid->next, joint, both, rest);
+        measure(joint, both, joints->now.coordinate[i] + turn, &coordinate);
         joints->now.coordinate[i] = coordinate.error;
     }
     if (joints->count)

@@ -202,6 +202,21 @@ def test_angles_count_full_turns():
     assert made.joints.coordinates[hinge] == pytest.approx(30.0, abs=1e-3)
 
 
+@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("rate", [100.0, -300.0, 390.0])
+def test_angles_count_turns_above_half_a_turn_in_a_step(rate, stepper):
+    made = free(time_step=1e-2, stepper=stepper)
+    wheels = [
+        made.add_body(dynamics.Sphere(0.1), mass=1.0, velocity=[0, 0, 0, 0, 0, w])
+        for w in (-0.5 * rate, 0.5 * rate)
+    ]
+    hinge = made.joints.hinge(*wheels, [0, 0, 0], Z)
+    made.run(50)
+    parts = 2 if stepper == "moreau" else 1
+    turned = 50 * parts * 4 * np.arctan(0.5 * rate * 1e-2 / (2 * parts))
+    assert made.joints.coordinates[hinge] == pytest.approx(turned, rel=1e-9)
+
+
 # ---- motors --------------------------------------------------------------------------------------
 
 
