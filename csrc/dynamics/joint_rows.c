@@ -243,6 +243,19 @@ static double times(const double *jacobian, const double *velocity)
     return sum;
 }
 
+/* The rate of a row. */
+static double rate_of(const cs_motion *motion, const cs_joint *joint, const side *both,
+                      const row *from)
+{
+    double rate = 0, jacobian[6];
+    for (int k = 0; k < 2; k++) {
+        if (joint->body[k] < 0) continue;
+        write_row(from, both, k, jacobian);
+        rate += times(jacobian, motion->velocity + 6 * joint->body[k]);
+    }
+    return rate;
+}
+
 /* u^S + M^-1 h dt of a body; zero of the fixed world. */
 static void find_free_velocity(const cs_world *world, int64_t body, double *velocity)
 {
@@ -290,20 +303,45 @@ static void fill_held(const cs_world *world, const cs_joint *joint, const side *
     for (int i = 0; i < to->m; i++) to->b[i] += rows[i].error / world->options.time_step;
 }
 
-/* The nearer one of both limits. Its row grows away from it. */
-static void fill_limit(const cs_world *world, const cs_joint *joint, const side *both,
-                       row *coordinate, const block *to)
+/* By how much the coordinate at the rows is off from where its rate there has brought it: rows turn. */
+static double find_bend(const cs_world *world, const cs_joint *joint, const side *both,
+                        const row *coordinate)
 {
-    const double *limits = joint->limits;
-    double above = coordinate->error - limits[0], below = limits[1] - coordinate->error;
-    if (below < above) {
-        for (int i = 0; i < 3; i++) {
-            coordinate->along[i] = -coordinate->along[i];
-            for (int k = 0; k < 2; k++) coordinate->about[k][i] = -coordinate->about[k][i];
-        }
-    }
+    side before[2];
+    row start;
+    double moved = (1 - world->stepper->rest) * world->options.time_step;
+    place(&world->rigid.now, joint, before);
+    measure(joint, before, coordinate->error, &start);
+    return fabs(coordinate->error - start.error -
+                moved * rate_of(&world->rigid.next, joint, both, coordinate));
+}
+
+/* What a gap adds to b. Where a limit was passed, it has the feedback of contacts. Without feedback only what the
+ * rows miss because they turn is taken back, at most four times the bend of half a step: this speed is of the order
+ * of the step, while that of gap / dt would grow with 1 / dt and stay with the body. */
+static double correct_gap(const cs_world *world, const cs_joint *joint, const side *both,
+                          const row *coordinate, double gap)
+{
+    double dt = world->options.time_step, feedback = world->step.feedback;
+    if (gap >= 0) return gap / dt;
+    if (feedback > 0) return feedback * gap;
+    return fmax(gap, -4 * find_bend(world, joint, both, coordinate)) / dt;
+}
+
+/* The limit that the free motion comes nearer to, or passes by more. Its row grows away from it. */
+static void fill_limit(const cs_world *world, const cs_joint *joint, const side *both,
+                       const row *coordinate, const block *to)
+{
     write_block(world, joint, both, coordinate, to);
-    to->b[0] += (below < above ? below : above) / world->options.time_step;
+    double way = world->options.time_step * to->b[0];
+    double above = coordinate->error - joint->limits[0],
+           below = joint->limits[1] - coordinate->error;
+    int upper = below - way < above + way;
+    if (upper) {
+        for (int i = 0; i < 12; i++) to->jacobian[i] = -to->jacobian[i];
+        to->b[0] = -to->b[0];
+    }
+    to->b[0] += correct_gap(world, joint, both, coordinate, upper ? below : above);
 }
 
 static void fill_drive(const cs_world *world, const cs_joint *joint, const side *both,
@@ -432,19 +470,6 @@ void cs_world_end_joints(cs_world *world)
                (size_t)joints->count * CS_JOINT_ROWS * size);
 }
 
-/* The rate of a row at present. */
-static double rate_of(const cs_world *world, const cs_joint *joint, const side *both,
-                      const row *from)
-{
-    double rate = 0, jacobian[6];
-    for (int k = 0; k < 2; k++) {
-        if (joint->body[k] < 0) continue;
-        write_row(from, both, k, jacobian);
-        rate += times(jacobian, world->rigid.now.velocity + 6 * joint->body[k]);
-    }
-    return rate;
-}
-
 /* error (2) <- lengths of the errors of linear and of angular rows. */
 static void measure_error(const cs_joint *joint, const side *both, double *error)
 {
@@ -471,6 +496,6 @@ void cs_world_measure_joints(const cs_world *world, const cs_joint_measures *to)
         if (!cs_joint_has_coordinate(joint->kind)) continue;
         measure(joint, both, joints->now.coordinate[i], &coordinate);
         to->coordinate[i] = coordinate.error;
-        to->rate[i] = rate_of(world, joint, both, &coordinate);
+        to->rate[i] = rate_of(&world->rigid.now, joint, both, &coordinate);
     }
 }

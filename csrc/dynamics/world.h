@@ -127,6 +127,7 @@ typedef struct cs_step_problem {
     cs_buffer inverse; /* M^-1 of the step, as in cs_rigid, by number */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
     int full;                             /* M^-1 has full blocks */
+    double feedback;                      /* of gaps, as cs_world_solve has it */
 } cs_step_problem;
 
 /* The number of a body in the problem; -1 of the fixed world, and of bodies that cannot move. */
@@ -295,6 +296,8 @@ void cs_world_end_joints(cs_world *world);
 /* A time-stepping scheme: a file in steppers/, and a line in steppers.def. It moves `next` through one step. */
 typedef struct cs_stepper {
     const char *name, *summary, *paper;
+    double
+        rest; /* the part of the step through which bodies move with u^E: q^E = q + rest dt F u^E */
     cs_status (*step)(cs_world *world, const cs_control *control, cs_error *error);
 } cs_stepper;
 

@@ -191,6 +191,62 @@ def test_a_ball_stays_in_its_cone():
     assert made.joints.impulses[joint, 6] > 0
 
 
+@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("speed", [10.0, -10.0])
+def test_a_limit_stops_a_body_that_is_nearer_to_the_other_one(speed, stepper):
+    made = free(time_step=1e-2, stepper=stepper)
+    velocity = [speed, 0, 0, 0, 0, 0]
+    body = made.add_body(dynamics.Sphere(0.1), mass=1.0, velocity=velocity)
+    limits = (-0.01, 0.05) if speed > 0 else (-0.05, 0.01)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, limits=limits)
+    for _ in range(3):
+        made.step()
+        assert made.joints.coordinates[slider] == pytest.approx(np.sign(speed) * 0.05, abs=1e-9)
+    assert made.velocities[body] == pytest.approx(np.zeros(6), abs=1e-9)
+
+
+@pytest.mark.parametrize("h", [1e-2, 1e-4])
+def test_a_limit_that_is_violated_gives_no_speed(h):
+    made = free(time_step=h)
+    body = made.add_body(dynamics.Sphere(0.1), mass=1.0)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, limits=(0.05, 1.0))
+    made.run(20)
+    assert made.joints.coordinates[slider] == 0.0
+    made.place(body, velocity=[-2.0, 0, 0, 0, 0, 0])
+    made.run(20)
+    assert made.velocities[body, 0] == pytest.approx(0.0, abs=1e-9)
+    assert made.joints.coordinates[slider] == pytest.approx(-h, rel=1e-6)
+
+
+def test_a_limit_that_is_violated_is_fed_back_by_semi_implicit_euler():
+    made = free(time_step=1e-2, stepper="semi_implicit_euler")
+    body = made.add_body(dynamics.Sphere(0.1), mass=1.0)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, limits=(0.05, 1.0))
+    made.step()
+    assert made.joints.coordinates[slider] == pytest.approx(0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_a_ball_that_runs_around_its_cone_is_off_by_the_error_of_one_step(stepper):
+    largest = []
+    for h in (1e-2, 5e-3):
+        made = free(time_step=h, stepper=stepper, atol=1e-12)
+        arm = made.add_body(dynamics.Sphere(0.1), [0, 0, 1], mass=1.0, velocity=[3, 0, 0, 0, 3, 0])
+        joint = made.joints.ball(-1, arm, [0, 0, 0], axis=Z, cone=0.7)
+        made.run(round(0.3 / h))
+        made.place(arm, velocity=[*made.velocities[arm, :1], 3.0, *made.velocities[arm, 2:]])
+        passed = []
+        for _ in range(round(5.0 / h)):
+            made.step()
+            passed.append(made.joints.coordinates[joint] - 0.7)
+        largest.append(max(passed))
+
+        # The bend of a step, after 5 s as after one.
+        assert 0.0 < max(passed) < 0.5 * (4.0 * h) ** 2
+        assert max(passed[-100:]) <= max(passed[:100])
+    assert largest[1] < 0.3 * largest[0]
+
+
 def test_angles_count_full_turns():
     made = free(time_step=1e-2)
     wheel = made.add_body(dynamics.Cylinder(0.5, 0.1), mass=1.0, velocity=[0, 0, 0, 0, 0, 7.0])
