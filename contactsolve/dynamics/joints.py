@@ -74,14 +74,18 @@ class Joints:
 
     limits
         ``(lower, upper)`` of the coordinate, or None for none. They hold like contacts: a limit
-        pushes as soon as it would be passed within the step.
+        pushes as soon as it would be passed within the step. Of both, that which the motion without
+        joints and contacts comes nearer to is looked at. A body that is beyond a limit, because it
+        was placed there, say, is moved back within a step by ``"semi_implicit_euler"``, and keeps
+        that speed; by ``"moreau"`` it is kept from going further.
     motor
         A `Motor`, or None for none. `World.control` changes it between steps.
     compliance
         C of the rows that are held, a number or one for each row [m/N, rad/(N m)]: they give way by
         C times their force.
     contacts
-        Whether the two bodies can touch each other. Default: their contacts are left out.
+        Whether the two bodies can touch each other. Default, None: contacts of two bodies are left
+        out; those of a body with the fixed world, the ground included, are not.
 
     Each step corrects the position error of the last one (S3 eq. 1.14, in full): it stays of the
     second order in the step, (ωh)² r/2 of a body that turns about a joint at a distance r.
@@ -104,7 +108,7 @@ class Joints:
         axis: Any = None,
         cone: float = np.inf,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Hold two bodies together at a point; return the number of the joint.
 
@@ -138,7 +142,7 @@ class Joints:
         limits: Any = None,
         motor: Motor | None = None,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Let two bodies turn against each other about an axis; return the number of the joint.
 
@@ -166,7 +170,7 @@ class Joints:
         limits: Any = None,
         motor: Motor | None = None,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Let two bodies slide along an axis; return the number of the joint.
 
@@ -191,7 +195,7 @@ class Joints:
         point: Any,
         *,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Weld two bodies together at a point ``(3,)`` [m]; return the number of the joint."""
         points, axes = (point, point), (None, None)
@@ -205,7 +209,7 @@ class Joints:
         end: Any,
         *,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Keep the distance between two points; return the number of the joint.
 
@@ -230,7 +234,7 @@ class Joints:
         ratio: float = 1.0,
         *,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Couple the speeds of two shafts; return the number of the joint.
 
@@ -376,7 +380,7 @@ class Joints:
         limits: Any,
         motor: Motor | None,
         compliance: Any,
-        contacts: bool,
+        contacts: bool | None,
         *,
         ratio: float = 1.0,
     ) -> int:
@@ -406,7 +410,8 @@ class Joints:
                 motor_numbers(motor),
             )
         )
-        flags = np.array([[motor is not None, bool(contacts)]], np.int64)
+        touch = -1 in bodies if contacts is None else bool(contacts)
+        flags = np.array([[motor is not None, touch]], np.int64)
         return self._take(kind, np.array([bodies], np.int64), numbers[None], flags)
 
     def _take(self, kind: str, bodies: np.ndarray, numbers: np.ndarray, flags: np.ndarray) -> int:

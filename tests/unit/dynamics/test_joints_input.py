@@ -119,6 +119,16 @@ def test_contacts_of_joined_bodies_are_left_out(contacts):
     assert made.joints.removed.tolist() == [True]
 
 
+@pytest.mark.parametrize(("contacts", "height"), [(None, 0.1), (True, 0.1), (False, -0.4)])
+def test_contacts_of_a_body_with_the_ground_stay_unless_they_are_refused(contacts, height):
+    made = dynamics.World(time_step=1e-2)
+    made.add_fixed(GROUND)
+    box = made.add_body(dynamics.Box([0.1, 0.1, 0.1]), [0, 0, 0.1], mass=1.0)
+    made.joints.slider(-1, box, [0, 0, 0.1], Z, limits=(-0.5, 0.5), contacts=contacts)
+    made.run(100)
+    assert made.positions[box, 2] == pytest.approx(height, abs=1e-6)
+
+
 def test_joined_bodies_may_begin_in_each_other():
     made = dynamics.World(gravity=[0, 0, 0])
     pair = [made.add_body(BALL, [x, 0, 0], mass=1.0) for x in (0.0, 0.1)]
