@@ -106,8 +106,8 @@ static cs_status check_not_negative(const subject *s, const char *name, const do
     return CS_OK;
 }
 
-/* By how much the square of a unit vector may differ from 1. */
-#define UNIT 1e-6
+/* By how much the length of a unit vector may differ from 1, and what the rotation into a body's frame may add. */
+#define UNIT (1e-6 + 1e-14)
 
 /* Points, axes and the turn. */
 static cs_status check_frames(const subject *s)
@@ -121,12 +121,12 @@ static cs_status check_frames(const subject *s)
     for (int side = 0; needs_axes && side < 2 && !status; side++) {
         double square = 0;
         for (int k = 0; k < 3; k++) square += joint->axis[side][k] * joint->axis[side][k];
-        if (!(fabs(square - 1) <= UNIT))
+        if (!(fabs(sqrt(square) - 1) <= UNIT))
             status = wrong(s, "the length of axes", side, sqrt(square), "1");
     }
     double square = 0;
     for (int k = 0; k < 4; k++) square += joint->turn[k] * joint->turn[k];
-    if (!status && !(fabs(square - 1) <= UNIT))
+    if (!status && !(fabs(sqrt(square) - 1) <= UNIT))
         status = wrong(s, "the length of turn", -1, sqrt(square), "1");
     return status;
 }
