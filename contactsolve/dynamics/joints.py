@@ -12,13 +12,19 @@ from ._joint_arguments import (
     axis_names,
     body_of,
     bounds_of,
+    check_speed,
+    check_target,
     compliances_of,
+    cone_of,
     distance_of,
+    integer_of,
     matrix_of,
     motor_numbers,
+    number_of,
     pair_of,
     point_names,
     relative_turn,
+    touch_of,
     vector_of,
 )
 
@@ -81,8 +87,8 @@ class Joints:
     motor
         A `Motor`, or None for none. `World.control` changes it between steps.
     compliance
-        C of the rows that are held, a number or one for each row [m/N, rad/(N m)]: they give way by
-        C times their force.
+        C of the rows that are held, a number or one for each of them [m/N, rad/(N m)]: they give
+        way by C times their force.
     contacts
         Whether the two bodies can touch each other. Default, None: contacts of two bodies are left
         out; those of a body with the fixed world, the ground included, are not.
@@ -124,10 +130,8 @@ class Joints:
         compliance, contacts
             See `Joints`.
         """
-        limits = (-np.inf, cone)
+        limits = (-np.inf, cone_of(cone, axis))
         axes = (None, None) if axis is None else (axis, axis)
-        if axis is None and cone < np.inf:
-            raise TypeError(f"cone is {cone}, but axis is None: give the axis that it is about")
         return self._add(
             *("ball", first, second, (point, point), axes, limits, None, compliance, contacts)
         )
@@ -405,13 +409,12 @@ class Joints:
                 *where,
                 *along,
                 relative_turn(self._turn(bodies[0]), self._turn(bodies[1])),
-                [distance_of(kind, points), float(ratio), low, high],
-                compliances_of("compliance", compliance),
+                [distance_of(kind, points), number_of("ratio", ratio), low, high],
+                compliances_of(kind, compliance),
                 motor_numbers(motor),
             )
         )
-        touch = -1 in bodies if contacts is None else bool(contacts)
-        flags = np.array([[motor is not None, touch]], np.int64)
+        flags = np.array([[motor is not None, touch_of(contacts, bodies)]], np.int64)
         return self._take(kind, np.array([bodies], np.int64), numbers[None], flags)
 
     def _take(self, kind: str, bodies: np.ndarray, numbers: np.ndarray, flags: np.ndarray) -> int:
@@ -447,7 +450,7 @@ class Control:
     ----------
     speeds, targets, lower, upper
         Of each joint, ``(n,)``, writable: as in `Motor`. Those of joints without a motor have no
-        effect.
+        effect. They are views of the joints that there are: after more are added, take them anew.
 
     Examples
     --------
@@ -471,19 +474,33 @@ class Control:
         self._world = world
 
     def drive(self, joint: int, speed: float, bound: Any = None) -> None:
-        """Give a motor another speed [rad/s, m/s], and other bounds unless None, see `Motor`."""
+        """Give a motor another speed [rad/s, m/s], and other bounds unless None, see `Motor`.
+
+        After `push` bounds are needed: those that it has set leave nothing to the speed.
+        """
         drive = self._of(joint)
-        drive[_SPEED] = float(speed)
-        if bound is not None:
-            drive[_LOWER:] = bounds_of(bound)
+        given = number_of("speed", speed)
+        bounds = drive[_LOWER:].tolist() if bound is None else bounds_of(bound)
+        check_speed(f"joint is {joint}: speed", given, *self._spring(joint))
+        if bound is None and bounds[0] == bounds[1]:
+            raise ValueError(
+                f"joint is {joint}: both bounds are {bounds[0]:g}, which speed does not change: "
+                f"give bound, too"
+            )
+        drive[_SPEED] = given
+        drive[_LOWER:] = bounds
 
     def pull(self, joint: int, target: float) -> None:
         """Give the spring of a motor another target [rad, m]."""
-        self._of(joint)[_TARGET] = float(target)
+        drive = self._of(joint)
+        given = number_of("target", target)
+        check_target(f"joint is {joint}: target", given, self._spring(joint)[0])
+        drive[_TARGET] = given
 
     def push(self, joint: int, force: float) -> None:
         """Let a motor apply a moment or a force [N m, N], whatever the speed is."""
-        self._of(joint)[_LOWER:] = float(force)
+        drive = self._of(joint)
+        drive[_LOWER:] = number_of("force", force)
 
     @property
     def speeds(self) -> np.ndarray:
@@ -508,11 +525,23 @@ class Control:
     def _all(self) -> np.ndarray:
         return self._world._core.joints()["drive"]
 
+    def _spring(self, joint: int) -> tuple[float, float]:
+        """Return stiffness and damping of a motor."""
+        stiffness, damping = self._world.joints._given[joint][2][26:28].tolist()
+        return stiffness, damping
+
     def _of(self, joint: int) -> np.ndarray:
         """Return the drive of a joint that has a motor."""
         joints = self._world.joints
-        if not 0 <= joint < len(joints):
+        number = integer_of("joint", joint, "the number of a joint")
+        if not 0 <= number < len(joints):
             raise ValueError(f"joint is {joint}: the world has {len(joints)} joints")
-        if not joints[joint].driven:
-            raise ValueError(f"joint is {joint}: this {joints[joint].kind} has no motor")
-        return self._all()[joint]
+        placed = joints[number]
+        if not placed.driven:
+            raise ValueError(f"joint is {joint}: this {placed.kind} has no motor")
+        present = self._world._core.joints()
+        gone = [body for body in placed.bodies if body >= 0 and self._world.removed[body]]
+        if present["removed"][number] or gone:
+            why = f" with body {gone[0]}" if gone else ""
+            raise ValueError(f"joint is {joint}: this {placed.kind} was removed{why}")
+        return present["drive"][number]
