@@ -240,9 +240,7 @@ class Recording(FrameReader[Frame]):
         state = {}
         for name, begin, end in zip(self._arrays, begins, self._ends[number], strict=True):
             state[name] = self._rows(number, f"{ARRAYS}/{name}", "fiu", int(begin), int(end))
-        counted = [
-            one for k, one in enumerate(numbers) if self._has_joints or k != JOINTS_AT
-        ]
+        counted = [one for k, one in enumerate(numbers) if self._has_joints or k != JOINTS_AT]
         if state_digest(counted, state) != self._hash[number, :DIGEST].tobytes():
             raise self._damaged(number, "its hash is another one")
         return numbers, state if self._has_joints else {**state, **STATE_OF_JOINTS}

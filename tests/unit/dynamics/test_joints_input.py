@@ -66,7 +66,13 @@ def scene():
         ("hinge", (0, 1, X, Z), {"motor": Motor("a")}, TypeError, r"motor\.speed has dtype"),
         ("hinge", (0, 1, X, Z), {"motor": Motor([1, 2])}, TypeError, r"motor\.speed has shape"),
         # Without effect.
-        ("hinge", (0, 1, X, Z), {"motor": Motor(target=1)}, ValueError, r"motor\.target is 1: .* no"),
+        (
+            "hinge",
+            (0, 1, X, Z),
+            {"motor": Motor(target=1)},
+            ValueError,
+            r"motor\.target is 1: .* no",
+        ),
         (
             *("hinge", (0, 1, X, Z), {"motor": Motor(2.0, stiffness=1.0)}, ValueError),
             r"motor\.speed is 2: it has no effect on a spring without damping",
