@@ -126,7 +126,7 @@ NUMBERS = len(Numbers._fields)
 # Where joints are counted. Recordings from before there were joints have neither this number nor
 # their tables, nor these arrays of a state, of which there are no rows then.
 JOINTS_AT = Numbers._fields.index("joints")
-STATE_OF_JOINTS = {
+STATE_OF_JOINTS: dict[str, np.ndarray] = {
     "joint_removed": np.empty((0, 1), np.uint8),
     "joint_drive": np.empty((0, 4)),
     "joint_coordinate": np.empty((0, 1)),
