@@ -209,7 +209,7 @@ def solve_batch(
     ----------
     problems
         A sequence of `Problem`, of any sizes and sets, all with bodies; or J of p problems with K
-        contacts of m rows each, ``(p, K, 2, m, d)``.
+        contacts of m rows each, ``(problems, K, partners, m, d)``.
     Minv
         With J: inverse masses, ``(p, n, d, d)`` or diagonals ``(p, n, d)``.
     b
@@ -217,7 +217,7 @@ def solve_batch(
     mu
         With J: a number, ``(p,)`` or ``(p, K)``. Contacts are frictionless without it.
     bodies
-        With J: ``(p, K, 2)``, or ``(K, 2)`` for all; −1 for the fixed world.
+        With J: ``(p, K, partners)``, or ``(K, partners)`` for all; −1 for the fixed world.
     contacts
         With J, for problems of different sizes in padded arrays: how many contacts each problem
         has, ``(p,)``. What follows them is not read. None: K.

@@ -209,12 +209,24 @@ def check_kinds(name: str, items: tuple[Any, ...], kind: type) -> None:
 
 
 def given_jacobian(J: Any) -> Any:
-    """Return J as a tuple of arrays, a sparse matrix as it is, or an array."""
-    if isinstance(J, tuple) and 1 <= len(J) <= MAX_PARTNERS:
+    """Return J as a tuple of arrays, a sparse matrix as it is, or an array.
+
+    A tuple is one of partners if it has blocks ``(contacts, rows, dof)``; another has the rows of a
+    matrix.
+    """
+    if isinstance(J, tuple) and any(_dimension(part) == 3 for part in J):
+        if len(J) > MAX_PARTNERS:
+            raise ValueError(f"J is a tuple of {len(J)} arrays: {_PARTNERS}")
         return tuple(real_array(f"J[{s}]", part) for s, part in enumerate(J))
-    if isinstance(J, tuple) and any(getattr(part, "ndim", 0) == 3 for part in J):
-        raise ValueError(f"J is a tuple of {len(J)} arrays: {_PARTNERS}")
     return J if is_sparse(J) else real_array("J", J)
+
+
+def _dimension(part: Any) -> int:
+    """Return the number of axes of an array, or of nested sequences."""
+    axes = 0
+    while not hasattr(part, "ndim") and isinstance(part, (tuple, list)) and part:
+        part, axes = part[0], axes + 1
+    return axes + int(getattr(part, "ndim", 0))
 
 
 def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, ...]]:

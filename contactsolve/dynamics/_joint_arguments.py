@@ -14,13 +14,19 @@ __all__ = [
     "axis_names",
     "body_of",
     "bounds_of",
+    "check_speed",
+    "check_target",
     "compliances_of",
+    "cone_of",
     "distance_of",
+    "integer_of",
     "matrix_of",
     "motor_numbers",
+    "number_of",
     "pair_of",
     "point_names",
     "relative_turn",
+    "touch_of",
     "vector_of",
 ]
 
@@ -31,7 +37,8 @@ class Motor(NamedTuple):
     Attributes
     ----------
     speed
-        That it keeps, of the second body against the first one [rad/s, m/s].
+        That it keeps, of the second body against the first one [rad/s, m/s]. A spring without
+        damping has none.
     bound
         Of its moment or force [N m, N]: b for −b to b, or ``(lower, upper)``. Two equal ones are a
         force that is applied.
@@ -39,7 +46,7 @@ class Motor(NamedTuple):
         k [N m/rad, N/m] and c [N m s/rad, N s/m] of a spring, if one of them is above 0: the drive
         then is −k (x − target) − c (ẋ − speed) at the end of the step, within its bounds.
     target
-        The coordinate x that the spring pulls to [rad, m].
+        The coordinate x that the spring pulls to [rad, m]. It needs a stiffness.
     """
 
     speed: float = 0.0
@@ -50,9 +57,50 @@ class Motor(NamedTuple):
 
 
 def body_of(name: str, value: Any) -> int:
-    if int(value) != value:
-        raise TypeError(f"{name} is {value!r}: the number of a body, or -1, is needed")
-    return int(value)
+    return integer_of(name, value, "the number of a body, or -1,")
+
+
+def integer_of(name: str, value: Any, what: str) -> int:
+    """Return a number that counts something."""
+    try:
+        given = int(value)
+    except (TypeError, ValueError, OverflowError):
+        given = None
+    if given is None or given != value:
+        raise TypeError(f"{name} is {value!r}: {what} is needed")
+    return given
+
+
+def number_of(name: str, value: Any, least: float = -np.inf) -> float:
+    """Return a finite number of at least so much."""
+    given = real_array(name, value)
+    if given.shape != ():
+        raise TypeError(f"{name} has shape {given.shape}: a number is needed")
+    if not (np.isfinite(given) and given >= least):
+        wanted = "a finite number" if least == -np.inf else f"a finite number of at least {least:g}"
+        raise ValueError(f"{name} is {given}: {wanted} is needed")
+    return float(given)
+
+
+def touch_of(contacts: Any, bodies: Sequence[int]) -> bool:
+    """Return whether two bodies of a joint can touch each other."""
+    if contacts is None:
+        return -1 in bodies
+    if not isinstance(contacts, (bool, np.bool_)):
+        raise TypeError(f"contacts is {contacts!r}: True, False or None is needed")
+    return bool(contacts)
+
+
+def cone_of(cone: Any, axis: Any) -> float:
+    """Return the angle of a cone; infinite: none."""
+    given = real_array("cone", cone)
+    if given.shape != ():
+        raise TypeError(f"cone has shape {given.shape}: a number is needed")
+    if not given > 0.0:
+        raise ValueError(f"cone is {given}: an angle above 0 is needed")
+    if axis is None and given < np.inf:
+        raise TypeError(f"cone is {given}, but axis is None: give the axis that it is about")
+    return float(given)
 
 
 def vector_of(name: str, value: Any) -> np.ndarray:
@@ -90,11 +138,17 @@ def bounds_of(bound: Any) -> tuple[float, float]:
     return low, high
 
 
-def compliances_of(name: str, value: Any) -> np.ndarray:
+# Rows that kinds hold.
+_HELD = {"ball": 3, "hinge": 5, "slider": 5, "fixed": 6, "distance": 1, "gear": 1}
+
+
+def compliances_of(kind: str, value: Any) -> np.ndarray:
     """Return compliances of six rows, of which a joint may hold fewer."""
-    given = real_array(name, value)
-    if given.ndim > 1 or given.size > 6:
-        raise ValueError(f"{name} has shape {given.shape}: a number, or one for each row")
+    given, held = real_array("compliance", value), _HELD.get(kind, 0)
+    if given.shape not in ((), (held,)):
+        raise ValueError(
+            f"compliance has shape {given.shape}: a number, or ({held},) of a joint {kind!r}"
+        )
     return np.full(6, given) if given.ndim == 0 else np.pad(given, (0, 6 - len(given)))
 
 
@@ -104,13 +158,26 @@ def motor_numbers(motor: Motor | None) -> list[float]:
         return [0.0] * 6
     if not isinstance(motor, Motor):
         raise TypeError(f"motor is {motor!r}: a contactsolve.dynamics.Motor is needed")
-    for name in ("speed", "stiffness", "damping", "target"):
-        value = getattr(motor, name)
-        if not np.isfinite(value) or (name in ("stiffness", "damping") and value < 0.0):
-            raise ValueError(f"motor.{name} is {value}: a finite number, of at least 0 for springs")
-    low, high = bounds_of(motor.bound)
-    own = motor.stiffness, motor.damping, motor.speed, motor.target, low, high
-    return [float(one) for one in own]
+    stiffness = number_of("motor.stiffness", motor.stiffness, 0.0)
+    damping = number_of("motor.damping", motor.damping, 0.0)
+    speed = number_of("motor.speed", motor.speed)
+    target = number_of("motor.target", motor.target)
+    check_speed("motor.speed", speed, stiffness, damping)
+    if target != 0.0:
+        check_target("motor.target", target, stiffness)
+    return [stiffness, damping, speed, target, *bounds_of(motor.bound)]
+
+
+def check_speed(name: str, speed: float, stiffness: float, damping: float) -> None:
+    """Raise for a speed that has no effect."""
+    if speed != 0.0 and stiffness > 0.0 and damping == 0.0:
+        raise ValueError(f"{name} is {speed:g}: it has no effect on a spring without damping")
+
+
+def check_target(name: str, target: float, stiffness: float) -> None:
+    """Raise for a target that has no effect."""
+    if stiffness == 0.0:
+        raise ValueError(f"{name} is {target:g}: it has no effect on a motor without stiffness")
 
 
 def point_names(kind: str) -> tuple[str, str]:

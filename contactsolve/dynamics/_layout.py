@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +21,20 @@ __all__ = [
     "DIGEST",
     "FRAMES",
     "JOINTS",
+    "JOINTS_AT",
     "LAWS",
     "NEED",
     "NUMBERS",
     "PROBLEMS",
     "RECORD",
     "SHAPES",
+    "STATE_OF_JOINTS",
     "TABLES",
     "WORLD",
     "Numbers",
     "PathLike",
     "digest_of",
+    "empty_rows",
     "state_digest",
     "world_digest",
 ]
@@ -120,6 +123,16 @@ class Numbers(NamedTuple):
 
 NUMBERS = len(Numbers._fields)
 
+# Where joints are counted. Recordings from before there were joints have neither this number nor
+# their tables, nor these arrays of a state, of which there are no rows then.
+JOINTS_AT = Numbers._fields.index("joints")
+STATE_OF_JOINTS: dict[str, np.ndarray] = {
+    "joint_removed": np.empty((0, 1), np.uint8),
+    "joint_drive": np.empty((0, 4)),
+    "joint_coordinate": np.empty((0, 1)),
+    "joint_impulse": np.empty((0, 8)),
+}
+
 
 def digest_of(parts: list[bytes]) -> bytes:
     """Return a digest of several ones."""
@@ -131,7 +144,12 @@ def world_digest(options: str, arrays: list[str], columns: list[str]) -> bytes:
     return digest_of([text.encode() for text in (options, *arrays, "", *columns)])
 
 
-def state_digest(numbers: Numbers, arrays: Mapping[str, np.ndarray]) -> bytes:
+def empty_rows(table: Table) -> np.ndarray:
+    """Return no rows of a table of a world in space."""
+    return np.empty((0,) if table.columns is None else (0, table.columns[1]), table.dtype)
+
+
+def state_digest(numbers: Sequence[int], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Return the digest of a state: of its numbers, and of names, shapes and bytes of its arrays.
 
     It does not depend on the byte order of the machine.

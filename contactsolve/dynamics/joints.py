@@ -12,13 +12,19 @@ from ._joint_arguments import (
     axis_names,
     body_of,
     bounds_of,
+    check_speed,
+    check_target,
     compliances_of,
+    cone_of,
     distance_of,
+    integer_of,
     matrix_of,
     motor_numbers,
+    number_of,
     pair_of,
     point_names,
     relative_turn,
+    touch_of,
     vector_of,
 )
 
@@ -74,14 +80,18 @@ class Joints:
 
     limits
         ``(lower, upper)`` of the coordinate, or None for none. They hold like contacts: a limit
-        pushes as soon as it would be passed within the step.
+        pushes as soon as it would be passed within the step. Of both, that which the motion without
+        joints and contacts comes nearer to is looked at. A body that is beyond a limit, because it
+        was placed there, say, is moved back within a step by ``"semi_implicit_euler"``, and keeps
+        that speed; by ``"moreau"`` it is kept from going further.
     motor
         A `Motor`, or None for none. `World.control` changes it between steps.
     compliance
-        C of the rows that are held, a number or one for each row [m/N, rad/(N m)]: they give way by
-        C times their force.
+        C of the rows that are held, a number or one for each of them [m/N, rad/(N m)]: they give
+        way by C times their force.
     contacts
-        Whether the two bodies can touch each other. Default: their contacts are left out.
+        Whether the two bodies can touch each other. Default, None: contacts of two bodies are left
+        out; those of a body with the fixed world, the ground included, are not.
 
     Each step corrects the position error of the last one (S3 eq. 1.14, in full): it stays of the
     second order in the step, (ωh)² r/2 of a body that turns about a joint at a distance r.
@@ -104,7 +114,7 @@ class Joints:
         axis: Any = None,
         cone: float = np.inf,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Hold two bodies together at a point; return the number of the joint.
 
@@ -120,10 +130,8 @@ class Joints:
         compliance, contacts
             See `Joints`.
         """
-        limits = (-np.inf, cone)
+        limits = (-np.inf, cone_of(cone, axis))
         axes = (None, None) if axis is None else (axis, axis)
-        if axis is None and cone < np.inf:
-            raise TypeError(f"cone is {cone}, but axis is None: give the axis that it is about")
         return self._add(
             *("ball", first, second, (point, point), axes, limits, None, compliance, contacts)
         )
@@ -138,7 +146,7 @@ class Joints:
         limits: Any = None,
         motor: Motor | None = None,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Let two bodies turn against each other about an axis; return the number of the joint.
 
@@ -166,7 +174,7 @@ class Joints:
         limits: Any = None,
         motor: Motor | None = None,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Let two bodies slide along an axis; return the number of the joint.
 
@@ -191,7 +199,7 @@ class Joints:
         point: Any,
         *,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Weld two bodies together at a point ``(3,)`` [m]; return the number of the joint."""
         points, axes = (point, point), (None, None)
@@ -205,7 +213,7 @@ class Joints:
         end: Any,
         *,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Keep the distance between two points; return the number of the joint.
 
@@ -230,7 +238,7 @@ class Joints:
         ratio: float = 1.0,
         *,
         compliance: Any = 0.0,
-        contacts: bool = False,
+        contacts: bool | None = None,
     ) -> int:
         """Couple the speeds of two shafts; return the number of the joint.
 
@@ -376,7 +384,7 @@ class Joints:
         limits: Any,
         motor: Motor | None,
         compliance: Any,
-        contacts: bool,
+        contacts: bool | None,
         *,
         ratio: float = 1.0,
     ) -> int:
@@ -401,12 +409,12 @@ class Joints:
                 *where,
                 *along,
                 relative_turn(self._turn(bodies[0]), self._turn(bodies[1])),
-                [distance_of(kind, points), float(ratio), low, high],
-                compliances_of("compliance", compliance),
+                [distance_of(kind, points), number_of("ratio", ratio), low, high],
+                compliances_of(kind, compliance),
                 motor_numbers(motor),
             )
         )
-        flags = np.array([[motor is not None, bool(contacts)]], np.int64)
+        flags = np.array([[motor is not None, touch_of(contacts, bodies)]], np.int64)
         return self._take(kind, np.array([bodies], np.int64), numbers[None], flags)
 
     def _take(self, kind: str, bodies: np.ndarray, numbers: np.ndarray, flags: np.ndarray) -> int:
@@ -442,7 +450,7 @@ class Control:
     ----------
     speeds, targets, lower, upper
         Of each joint, ``(n,)``, writable: as in `Motor`. Those of joints without a motor have no
-        effect.
+        effect. They are views of the joints that there are: after more are added, take them anew.
 
     Examples
     --------
@@ -466,19 +474,33 @@ class Control:
         self._world = world
 
     def drive(self, joint: int, speed: float, bound: Any = None) -> None:
-        """Give a motor another speed [rad/s, m/s], and other bounds unless None, see `Motor`."""
+        """Give a motor another speed [rad/s, m/s], and other bounds unless None, see `Motor`.
+
+        After `push` bounds are needed: those that it has set leave nothing to the speed.
+        """
         drive = self._of(joint)
-        drive[_SPEED] = float(speed)
-        if bound is not None:
-            drive[_LOWER:] = bounds_of(bound)
+        given = number_of("speed", speed)
+        bounds = drive[_LOWER:].tolist() if bound is None else bounds_of(bound)
+        check_speed(f"joint is {joint}: speed", given, *self._spring(joint))
+        if bound is None and bounds[0] == bounds[1]:
+            raise ValueError(
+                f"joint is {joint}: both bounds are {bounds[0]:g}, which speed does not change: "
+                f"give bound, too"
+            )
+        drive[_SPEED] = given
+        drive[_LOWER:] = bounds
 
     def pull(self, joint: int, target: float) -> None:
         """Give the spring of a motor another target [rad, m]."""
-        self._of(joint)[_TARGET] = float(target)
+        drive = self._of(joint)
+        given = number_of("target", target)
+        check_target(f"joint is {joint}: target", given, self._spring(joint)[0])
+        drive[_TARGET] = given
 
     def push(self, joint: int, force: float) -> None:
         """Let a motor apply a moment or a force [N m, N], whatever the speed is."""
-        self._of(joint)[_LOWER:] = float(force)
+        drive = self._of(joint)
+        drive[_LOWER:] = number_of("force", force)
 
     @property
     def speeds(self) -> np.ndarray:
@@ -503,11 +525,23 @@ class Control:
     def _all(self) -> np.ndarray:
         return self._world._core.joints()["drive"]
 
+    def _spring(self, joint: int) -> tuple[float, float]:
+        """Return stiffness and damping of a motor."""
+        stiffness, damping = self._world.joints._given[joint][2][26:28].tolist()
+        return stiffness, damping
+
     def _of(self, joint: int) -> np.ndarray:
         """Return the drive of a joint that has a motor."""
         joints = self._world.joints
-        if not 0 <= joint < len(joints):
+        number = integer_of("joint", joint, "the number of a joint")
+        if not 0 <= number < len(joints):
             raise ValueError(f"joint is {joint}: the world has {len(joints)} joints")
-        if not joints[joint].driven:
-            raise ValueError(f"joint is {joint}: this {joints[joint].kind} has no motor")
-        return self._all()[joint]
+        placed = joints[number]
+        if not placed.driven:
+            raise ValueError(f"joint is {joint}: this {placed.kind} has no motor")
+        present = self._world._core.joints()
+        gone = [body for body in placed.bodies if body >= 0 and self._world.removed[body]]
+        if present["removed"][number] or gone:
+            why = f" with body {gone[0]}" if gone else ""
+            raise ValueError(f"joint is {joint}: this {placed.kind} was removed{why}")
+        return present["drive"][number]

@@ -17,15 +17,18 @@ from ._layout import (
     ARRAYS,
     DIGEST,
     FRAMES,
+    JOINTS_AT,
     NEED,
     NUMBERS,
     PROBLEMS,
     RECORD,
+    STATE_OF_JOINTS,
     TABLES,
     WORLD,
     Numbers,
     PathLike,
     digest_of,
+    empty_rows,
     state_digest,
     world_digest,
 )
@@ -140,6 +143,10 @@ class Recording(FrameReader[Frame]):
         self._hash = reader.part_of(f"{FRAMES}/hash", "u", 0, count)
         self._numbers = reader.part_of(f"{FRAMES}/numbers", "i", 0, count)
         self._ends = reader.part_of(f"{FRAMES}/rows", "i", 0, count)
+        self._has_joints = self._numbers.shape != (count, NUMBERS - 1)
+        if not self._has_joints:
+            self._numbers = np.insert(self._numbers, JOINTS_AT, 0, axis=1)
+            self._options["own"].setdefault("tension", "explicit")
         widths = {"hash": 2 * DIGEST, "numbers": NUMBERS, "rows": len(self._arrays)}
         for name, width in widths.items():
             found = {"hash": self._hash, "numbers": self._numbers, "rows": self._ends}[name]
@@ -233,9 +240,10 @@ class Recording(FrameReader[Frame]):
         state = {}
         for name, begin, end in zip(self._arrays, begins, self._ends[number], strict=True):
             state[name] = self._rows(number, f"{ARRAYS}/{name}", "fiu", int(begin), int(end))
-        if state_digest(numbers, state) != self._hash[number, :DIGEST].tobytes():
+        counted = [one for k, one in enumerate(numbers) if self._has_joints or k != JOINTS_AT]
+        if state_digest(counted, state) != self._hash[number, :DIGEST].tobytes():
             raise self._damaged(number, "its hash is another one")
-        return numbers, state
+        return numbers, state if self._has_joints else {**state, **STATE_OF_JOINTS}
 
     def _tables(self, number: int, numbers: Numbers) -> Tables:
         """Return what had been added to the world at a frame."""
@@ -244,6 +252,7 @@ class Recording(FrameReader[Frame]):
                 number, name, np.dtype(table.dtype).kind, 0, getattr(numbers, table.counted)
             )
             for name, table in TABLES.items()
+            if self._has_joints or table.counted != "joints"
         }
         digests = [
             hashlib.blake2b(_little(rows).tobytes(), digest_size=DIGEST).digest()
@@ -251,7 +260,7 @@ class Recording(FrameReader[Frame]):
         ]
         if digest_of(digests) != self._hash[number, DIGEST:].tobytes():
             raise self._damaged(number, "the hash of its bodies and materials is another one")
-        return tables
+        return {name: tables.get(name, empty_rows(table)) for name, table in TABLES.items()}
 
     def _rows(self, number: int, name: str, kinds: str, begin: int, end: int) -> np.ndarray:
         """Return rows of a dataset for a frame."""

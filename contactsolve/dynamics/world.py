@@ -132,6 +132,8 @@ class World(Population):
         if dimension not in (2, 3):
             raise ValueError(f"dimension is {dimension!r}: 2 or 3 is needed")
         dimension = int(dimension)
+        if dimension == 2 and tension == "implicit":
+            raise ValueError("tension is 'implicit': joints need a world in space, dimension is 2")
         if forces is not None and not callable(forces):
             raise TypeError(f"forces is {forces!r}: a function of the world is needed")
         if gravity is None:

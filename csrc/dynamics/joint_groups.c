@@ -86,11 +86,18 @@ cs_status cs_divide_joints(cs_world *world, cs_error *error)
 
 /* ---- compliance ---------------------------------------------------------------------------------- */
 
+double cs_joint_spring(const cs_world *world, const cs_joint *joint)
+{
+    double rest = world->stepper->rest * world->options.time_step;
+    return rest * joint->stiffness + joint->damping;
+}
+
 /* compliance (m) <- Sigma of a part. Held: lambda / dt = -(error + dt J u^E) / C; of a drive as in joint_rows.c. */
-static void write_compliance(const cs_joint *joint, cs_part_kind kind, double dt, int m,
+static void write_compliance(const cs_world *world, const cs_joint *joint, cs_part_kind kind, int m,
                              double *compliance)
 {
-    double spring = dt * (dt * joint->stiffness + joint->damping);
+    double dt = world->options.time_step;
+    double spring = dt * cs_joint_spring(world, joint);
     if (kind == CS_PART_DRIVE) compliance[0] = spring > 0 ? 1 / spring : 0;
     for (int i = 0; kind == CS_PART_HELD && i < m; i++)
         compliance[i] = joint->compliance[i] / (dt * dt);
@@ -103,8 +110,7 @@ void cs_fill_compliances(cs_world *world)
     for (int64_t i = 0; i < step->parts; i++) {
         const cs_step_group *group = &step->group[part[i].group];
         if (group->soft)
-            write_compliance(&world->joints.joint[part[i].joint], part[i].kind,
-                             world->options.time_step, group->rows,
+            write_compliance(world, &world->joints.joint[part[i].joint], part[i].kind, group->rows,
                              (double *)group->compliance.data + part[i].index * group->rows);
     }
 }

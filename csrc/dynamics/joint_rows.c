@@ -4,7 +4,7 @@
  *     held:   J u^E = -error / dt                             S3 eq. 1.14
  *     limit:  J u^E >= -gap / dt
  *     motor:  J u^E = speed, as far as the bounds allow
- *     spring: lambda / dt = -k (x + dt J u^E - target) - c (J u^E - speed)
+ *     spring: lambda / dt = -k (x + rest dt J u^E - target) - c (J u^E - speed)
  *
  * A linear row holds at the point of the second body, for both bodies: then the impulses of a joint have no moment about
  * each other, and a slider's rows are the derivatives of its position.  S3 section 1.2; Bender, Erleben and Trinkle,
@@ -166,8 +166,21 @@ static int hold(const cs_joint *joint, const side *both, row *rows)
 
 #define TURN 6.283185307179586476925
 
-/* The angle of the second body about the axis, with full turns: near the one before. */
-static double find_angle(const cs_joint *joint, const side *both, double before)
+/* The angle by which the second body turns against the first one about the axis in a time h: quaternions turn by
+ * 2 atan(h w / 2). */
+static double find_turn(const cs_motion *motion, const cs_joint *joint, const side *both, double h)
+{
+    double angle = 0;
+    for (int k = 0; k < 2; k++) {
+        if (joint->body[k] < 0) continue;
+        double spin = cs_dot(both[0].axis, motion->velocity + 6 * joint->body[k] + 3);
+        angle += (k ? 2 : -2) * atan(0.5 * h * spin);
+    }
+    return angle;
+}
+
+/* The angle of the second body about the axis, with full turns: near the one that is expected. */
+static double find_angle(const cs_joint *joint, const side *both, double expected)
 {
     /* A direction across the axis, as each body has it. */
     double across[2][3], wanted[4], rotation[9], cross[3], back[3];
@@ -181,7 +194,7 @@ static double find_angle(const cs_joint *joint, const side *both, double before)
 
     cs_cross(across[0], across[1], cross);
     double angle = atan2(cs_dot(both[0].axis, cross), cs_dot(across[0], across[1]));
-    return angle + TURN * round((before - angle) / TURN);
+    return angle + TURN * round((expected - angle) / TURN);
 }
 
 /* row <- the angle between the axes of both bodies. */
@@ -195,14 +208,14 @@ static void measure_cone(const side *both, row *to)
 }
 
 /* The row of the coordinate of a joint, which has one. */
-static void measure(const cs_joint *joint, const side *both, double before, row *to)
+static void measure(const cs_joint *joint, const side *both, double expected, row *to)
 {
     double apart[3];
     cs_subtract(both[1].point, both[0].point, apart);
     switch (joint->kind) {
     case CS_JOINT_BALL: measure_cone(both, to); break;
     case CS_JOINT_HINGE:
-    case CS_JOINT_ANGULAR: set_angular(to, both[0].axis, find_angle(joint, both, before)); break;
+    case CS_JOINT_ANGULAR: set_angular(to, both[0].axis, find_angle(joint, both, expected)); break;
     case CS_JOINT_SLIDER:
     case CS_JOINT_LINEAR: set_linear(to, both[0].axis, cs_dot(both[0].axis, apart)); break;
     default: set_distance(apart, to);
@@ -228,6 +241,19 @@ static double times(const double *jacobian, const double *velocity)
     double sum = 0;
     for (int i = 0; i < 6; i++) sum += jacobian[i] * velocity[i];
     return sum;
+}
+
+/* The rate of a row. */
+static double rate_of(const cs_motion *motion, const cs_joint *joint, const side *both,
+                      const row *from)
+{
+    double rate = 0, jacobian[6];
+    for (int k = 0; k < 2; k++) {
+        if (joint->body[k] < 0) continue;
+        write_row(from, both, k, jacobian);
+        rate += times(jacobian, motion->velocity + 6 * joint->body[k]);
+    }
+    return rate;
 }
 
 /* u^S + M^-1 h dt of a body; zero of the fixed world. */
@@ -277,30 +303,55 @@ static void fill_held(const cs_world *world, const cs_joint *joint, const side *
     for (int i = 0; i < to->m; i++) to->b[i] += rows[i].error / world->options.time_step;
 }
 
-/* The nearer one of both limits. Its row grows away from it. */
-static void fill_limit(const cs_world *world, const cs_joint *joint, const side *both,
-                       row *coordinate, const block *to)
+/* By how much the coordinate at the rows is off from where its rate there has brought it: rows turn. */
+static double find_bend(const cs_world *world, const cs_joint *joint, const side *both,
+                        const row *coordinate)
 {
-    const double *limits = joint->limits;
-    double above = coordinate->error - limits[0], below = limits[1] - coordinate->error;
-    if (below < above) {
-        for (int i = 0; i < 3; i++) {
-            coordinate->along[i] = -coordinate->along[i];
-            for (int k = 0; k < 2; k++) coordinate->about[k][i] = -coordinate->about[k][i];
-        }
-    }
+    side before[2];
+    row start;
+    double moved = (1 - world->stepper->rest) * world->options.time_step;
+    place(&world->rigid.now, joint, before);
+    measure(joint, before, coordinate->error, &start);
+    return fabs(coordinate->error - start.error -
+                moved * rate_of(&world->rigid.next, joint, both, coordinate));
+}
+
+/* What a gap adds to b. Where a limit was passed, it has the feedback of contacts. Without feedback only what the
+ * rows miss because they turn is taken back, at most four times the bend of half a step: this speed is of the order
+ * of the step, while that of gap / dt would grow with 1 / dt and stay with the body. */
+static double correct_gap(const cs_world *world, const cs_joint *joint, const side *both,
+                          const row *coordinate, double gap)
+{
+    double dt = world->options.time_step, feedback = world->step.feedback;
+    if (gap >= 0) return gap / dt;
+    if (feedback > 0) return feedback * gap;
+    return fmax(gap, -4 * find_bend(world, joint, both, coordinate)) / dt;
+}
+
+/* The limit that the free motion comes nearer to, or passes by more. Its row grows away from it. */
+static void fill_limit(const cs_world *world, const cs_joint *joint, const side *both,
+                       const row *coordinate, const block *to)
+{
     write_block(world, joint, both, coordinate, to);
-    to->b[0] += (below < above ? below : above) / world->options.time_step;
+    double way = world->options.time_step * to->b[0];
+    double above = coordinate->error - joint->limits[0],
+           below = joint->limits[1] - coordinate->error;
+    int upper = below - way < above + way;
+    if (upper) {
+        for (int i = 0; i < 12; i++) to->jacobian[i] = -to->jacobian[i];
+        to->b[0] = -to->b[0];
+    }
+    to->b[0] += correct_gap(world, joint, both, coordinate, upper ? below : above);
 }
 
 static void fill_drive(const cs_world *world, const cs_joint *joint, const side *both,
                        const double *drive, const row *coordinate, const block *to)
 {
-    double dt = world->options.time_step, k = joint->stiffness, c = joint->damping;
+    double k = joint->stiffness, c = joint->damping;
     write_block(world, joint, both, coordinate, to);
     if (k + c > 0)
         to->b[0] += (k * (coordinate->error - drive[CS_DRIVE_TARGET]) - c * drive[CS_DRIVE_SPEED]) /
-                    (dt * k + c);
+                    cs_joint_spring(world, joint);
     else to->b[0] -= drive[CS_DRIVE_SPEED];
 }
 
@@ -328,7 +379,10 @@ static void fill_part(cs_world *world, const cs_joint_part *part)
 
     /* The limit or the drive of the coordinate. */
     const double *drive = joints->drive + part->joint * CS_DRIVE_NUMBERS;
-    measure(joint, both, joints->now.coordinate[part->joint], &coordinate);
+    double moved = (1 - world->stepper->rest) * world->options.time_step;
+    measure(joint, both,
+            joints->now.coordinate[part->joint] + find_turn(&world->rigid.next, joint, both, moved),
+            &coordinate);
     if (part->kind == CS_PART_LIMIT) {
         fill_limit(world, joint, both, &coordinate, &to);
         return;
@@ -395,32 +449,25 @@ cs_status cs_world_find_tension(cs_world *world, cs_error *error)
 void cs_world_end_joints(cs_world *world)
 {
     cs_joints *joints = &world->joints;
+    const cs_rigid *rigid = &world->rigid;
     size_t size = sizeof(double);
+    double rest = world->stepper->rest * world->options.time_step;
+    double moved = world->options.time_step - rest;
     for (int64_t i = 0; i < joints->count; i++) {
         const cs_joint *joint = &joints->joint[i];
         if (!cs_joint_is_active(world, i) || !cs_joint_has_coordinate(joint->kind)) continue;
-        side both[2];
+        side before[2], both[2];
         row coordinate;
-        place(&world->rigid.next, joint, both);
-        measure(joint, both, joints->now.coordinate[i], &coordinate);
+        place(&rigid->now, joint, before);
+        place(&rigid->next, joint, both);
+        double turn = find_turn(&rigid->now, joint, before, moved) +
+                      find_turn(&rigid->next, joint, both, rest);
+        measure(joint, both, joints->now.coordinate[i] + turn, &coordinate);
         joints->now.coordinate[i] = coordinate.error;
     }
     if (joints->count)
         memcpy(joints->now.impulse, joints->next.impulse,
                (size_t)joints->count * CS_JOINT_ROWS * size);
-}
-
-/* The rate of a row at present. */
-static double rate_of(const cs_world *world, const cs_joint *joint, const side *both,
-                      const row *from)
-{
-    double rate = 0, jacobian[6];
-    for (int k = 0; k < 2; k++) {
-        if (joint->body[k] < 0) continue;
-        write_row(from, both, k, jacobian);
-        rate += times(jacobian, world->rigid.now.velocity + 6 * joint->body[k]);
-    }
-    return rate;
 }
 
 /* error (2) <- lengths of the errors of linear and of angular rows. */
@@ -449,6 +496,6 @@ void cs_world_measure_joints(const cs_world *world, const cs_joint_measures *to)
         if (!cs_joint_has_coordinate(joint->kind)) continue;
         measure(joint, both, joints->now.coordinate[i], &coordinate);
         to->coordinate[i] = coordinate.error;
-        to->rate[i] = rate_of(world, joint, both, &coordinate);
+        to->rate[i] = rate_of(&world->rigid.now, joint, both, &coordinate);
     }
 }

@@ -106,8 +106,8 @@ static cs_status check_not_negative(const subject *s, const char *name, const do
     return CS_OK;
 }
 
-/* By how much the square of a unit vector may differ from 1. */
-#define UNIT 1e-6
+/* By how much the length of a unit vector may differ from 1, and what the rotation into a body's frame may add. */
+#define UNIT (1e-6 + 1e-14)
 
 /* Points, axes and the turn. */
 static cs_status check_frames(const subject *s)
@@ -121,12 +121,12 @@ static cs_status check_frames(const subject *s)
     for (int side = 0; needs_axes && side < 2 && !status; side++) {
         double square = 0;
         for (int k = 0; k < 3; k++) square += joint->axis[side][k] * joint->axis[side][k];
-        if (!(fabs(square - 1) <= UNIT))
+        if (!(fabs(sqrt(square) - 1) <= UNIT))
             status = wrong(s, "the length of axes", side, sqrt(square), "1");
     }
     double square = 0;
     for (int k = 0; k < 4; k++) square += joint->turn[k] * joint->turn[k];
-    if (!status && !(fabs(square - 1) <= UNIT))
+    if (!status && !(fabs(sqrt(square) - 1) <= UNIT))
         status = wrong(s, "the length of turn", -1, sqrt(square), "1");
     return status;
 }
@@ -136,6 +136,9 @@ static cs_status check_limits(const subject *s)
     const double *limits = s->joint->limits;
     for (int k = 0; k < 2; k++)
         if (isnan(limits[k])) return wrong(s, "limits", k, limits[k], "a number");
+    for (int k = 0; k < 2; k++)
+        if (isfinite(limits[k]) && !isfinite(limits[k] / s->world->options.time_step))
+            return wrong(s, "limits", k, limits[k], "small enough to be divided by the time step");
     if (!(limits[0] < limits[1])) return wrong(s, "limits", 1, limits[1], "above the lower limit");
     if (!cs_joint_has_limit(s->joint)) return CS_OK;
     if (!cs_joint_has_coordinate(s->joint->kind))
@@ -148,6 +151,22 @@ static cs_status check_limits(const subject *s)
     return limits[1] > 0 ? CS_OK : wrong(s, "limits", 1, limits[1], "above 0");
 }
 
+/* Sigma of a spring is a number, and of rows that are held. */
+static cs_status check_softness(const subject *s)
+{
+    const cs_joint *joint = s->joint;
+    double dt = s->world->options.time_step, spring = dt * cs_joint_spring(s->world, joint);
+    for (int k = 0; k < 6; k++)
+        if (!isfinite(joint->compliance[k] / (dt * dt)))
+            return wrong(s, "compliance", k, joint->compliance[k],
+                         "small enough to be divided by the square of the time step");
+    if (!(joint->stiffness + joint->damping > 0) || (isfinite(spring) && isfinite(1 / spring)))
+        return CS_OK;
+    int stiff = joint->stiffness > joint->damping;
+    return wrong(s, stiff ? "stiffness" : "damping", -1, stiff ? joint->stiffness : joint->damping,
+                 isfinite(spring) ? "0 or larger, for this time step" : "smaller");
+}
+
 /* Numbers of a drive. */
 static cs_status check_drive(const subject *s, const double *drive)
 {
@@ -155,6 +174,10 @@ static cs_status check_drive(const subject *s, const double *drive)
         if (!isfinite(drive[k]))
             return wrong(s, k == CS_DRIVE_SPEED ? "speed" : "target", -1, drive[k],
                          "a finite number");
+    if (!isfinite(s->joint->damping * drive[CS_DRIVE_SPEED]))
+        return wrong(s, "speed", -1, drive[CS_DRIVE_SPEED], "smaller, with this damping");
+    if (!isfinite(s->joint->stiffness * drive[CS_DRIVE_TARGET]))
+        return wrong(s, "target", -1, drive[CS_DRIVE_TARGET], "smaller, with this stiffness");
     double lower = drive[CS_DRIVE_LOWER], upper = drive[CS_DRIVE_UPPER];
     if (!(lower < INFINITY)) return wrong(s, "lower", -1, lower, "a number below infinity");
     if (!(upper > -INFINITY)) return wrong(s, "upper", -1, upper, "a number above -infinity");
@@ -174,6 +197,7 @@ static cs_status check_joint(const subject *s)
     if (!status) status = check_not_negative(s, "compliance", joint->compliance, 6);
     if (!status) status = check_not_negative(s, "stiffness", &joint->stiffness, 1);
     if (!status) status = check_not_negative(s, "damping", &joint->damping, 1);
+    if (!status) status = check_softness(s);
     if (!status && joint->has_drive && !cs_joint_can_be_driven(joint->kind))
         status = wrong(s, "speed", -1, joint->drive[CS_DRIVE_SPEED],
                        "left out: a joint of this kind cannot be driven");

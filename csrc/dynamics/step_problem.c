@@ -346,6 +346,7 @@ static cs_status prepare(cs_world *world, double feedback, const cs_control *con
     if (!status) status = gather_bodies(world, error);
     if (status) return status;
     cs_row_work work = {world, feedback};
+    world->step.feedback = feedback;
     cs_loop(world->step.threads, count, cs_fill_rows, &work);
     cs_loop(world->step.threads, world->step.parts, cs_fill_joints, world);
 

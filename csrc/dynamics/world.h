@@ -127,6 +127,7 @@ typedef struct cs_step_problem {
     cs_buffer inverse; /* M^-1 of the step, as in cs_rigid, by number */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
     int full;                             /* M^-1 has full blocks */
+    double feedback;                      /* of gaps, as cs_world_solve has it */
 } cs_step_problem;
 
 /* The number of a body in the problem; -1 of the fixed world, and of bodies that cannot move. */
@@ -265,6 +266,9 @@ int cs_are_apart(const cs_world *world, int64_t first, int64_t second);
 /* joints.tension <- that of the joints' impulses in the step before, at next; nothing if it is explicit. */
 cs_status cs_world_find_tension(cs_world *world, cs_error *error);
 
+/* k rest dt + c of a spring: its force at the end of a step changes by so much with the speed there. */
+double cs_joint_spring(const cs_world *world, const cs_joint *joint);
+
 /* Whether any joint has rows in the problem of a step. */
 int cs_joints_have_rows(const cs_world *world);
 
@@ -292,6 +296,8 @@ void cs_world_end_joints(cs_world *world);
 /* A time-stepping scheme: a file in steppers/, and a line in steppers.def. It moves `next` through one step. */
 typedef struct cs_stepper {
     const char *name, *summary, *paper;
+    double
+        rest; /* the part of the step through which bodies move with u^E: q^E = q + rest dt F u^E */
     cs_status (*step)(cs_world *world, const cs_control *control, cs_error *error);
 } cs_stepper;
 

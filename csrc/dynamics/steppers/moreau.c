@@ -20,5 +20,6 @@ const cs_stepper cs_stepper_moreau = {
     .name = "moreau",
     .summary = "midpoint rule: contacts at the middle of the step, restitution in velocities",
     .paper = "Moreau 1988; S2 Table 4.2",
+    .rest = 0.5,
     .step = step,
 };

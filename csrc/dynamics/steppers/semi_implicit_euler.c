@@ -16,5 +16,6 @@ const cs_stepper cs_stepper_semi_implicit_euler = {
     .name = "semi_implicit_euler",
     .summary = "contacts at the beginning of the step, whose gaps the velocities close",
     .paper = "S3 section 1.2",
+    .rest = 1,
     .step = step,
 };

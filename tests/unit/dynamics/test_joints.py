@@ -191,6 +191,62 @@ def test_a_ball_stays_in_its_cone():
     assert made.joints.impulses[joint, 6] > 0
 
 
+@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("speed", [10.0, -10.0])
+def test_a_limit_stops_a_body_that_is_nearer_to_the_other_one(speed, stepper):
+    made = free(time_step=1e-2, stepper=stepper)
+    velocity = [speed, 0, 0, 0, 0, 0]
+    body = made.add_body(dynamics.Sphere(0.1), mass=1.0, velocity=velocity)
+    limits = (-0.01, 0.05) if speed > 0 else (-0.05, 0.01)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, limits=limits)
+    for _ in range(3):
+        made.step()
+        assert made.joints.coordinates[slider] == pytest.approx(np.sign(speed) * 0.05, abs=1e-9)
+    assert made.velocities[body] == pytest.approx(np.zeros(6), abs=1e-9)
+
+
+@pytest.mark.parametrize("h", [1e-2, 1e-4])
+def test_a_limit_that_is_violated_gives_no_speed(h):
+    made = free(time_step=h)
+    body = made.add_body(dynamics.Sphere(0.1), mass=1.0)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, limits=(0.05, 1.0))
+    made.run(20)
+    assert made.joints.coordinates[slider] == 0.0
+    made.place(body, velocity=[-2.0, 0, 0, 0, 0, 0])
+    made.run(20)
+    assert made.velocities[body, 0] == pytest.approx(0.0, abs=1e-9)
+    assert made.joints.coordinates[slider] == pytest.approx(-h, rel=1e-6)
+
+
+def test_a_limit_that_is_violated_is_fed_back_by_semi_implicit_euler():
+    made = free(time_step=1e-2, stepper="semi_implicit_euler")
+    body = made.add_body(dynamics.Sphere(0.1), mass=1.0)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, limits=(0.05, 1.0))
+    made.step()
+    assert made.joints.coordinates[slider] == pytest.approx(0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_a_ball_that_runs_around_its_cone_is_off_by_the_error_of_one_step(stepper):
+    largest = []
+    for h in (1e-2, 5e-3):
+        made = free(time_step=h, stepper=stepper, atol=1e-12)
+        arm = made.add_body(dynamics.Sphere(0.1), [0, 0, 1], mass=1.0, velocity=[3, 0, 0, 0, 3, 0])
+        joint = made.joints.ball(-1, arm, [0, 0, 0], axis=Z, cone=0.7)
+        made.run(round(0.3 / h))
+        made.place(arm, velocity=[*made.velocities[arm, :1], 3.0, *made.velocities[arm, 2:]])
+        passed = []
+        for _ in range(round(5.0 / h)):
+            made.step()
+            passed.append(made.joints.coordinates[joint] - 0.7)
+        largest.append(max(passed))
+
+        # The bend of a step, after 5 s as after one.
+        assert 0.0 < max(passed) < 0.5 * (4.0 * h) ** 2
+        assert max(passed[-100:]) <= max(passed[:100])
+    assert largest[1] < 0.3 * largest[0]
+
+
 def test_angles_count_full_turns():
     made = free(time_step=1e-2)
     wheel = made.add_body(dynamics.Cylinder(0.5, 0.1), mass=1.0, velocity=[0, 0, 0, 0, 0, 7.0])
@@ -200,6 +256,21 @@ def test_angles_count_full_turns():
     assert made.joints.coordinates[hinge] == pytest.approx(400 * 4 * np.arctan(7e-2 / 4), rel=1e-9)
     made.run(100)
     assert made.joints.coordinates[hinge] == pytest.approx(30.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("stepper", STEPPERS)
+@pytest.mark.parametrize("rate", [100.0, -300.0, 390.0])
+def test_angles_count_turns_above_half_a_turn_in_a_step(rate, stepper):
+    made = free(time_step=1e-2, stepper=stepper)
+    wheels = [
+        made.add_body(dynamics.Sphere(0.1), mass=1.0, velocity=[0, 0, 0, 0, 0, w])
+        for w in (-0.5 * rate, 0.5 * rate)
+    ]
+    hinge = made.joints.hinge(*wheels, [0, 0, 0], Z)
+    made.run(50)
+    parts = 2 if stepper == "moreau" else 1
+    turned = 50 * parts * 4 * np.arctan(0.5 * rate * 1e-2 / (2 * parts))
+    assert made.joints.coordinates[hinge] == pytest.approx(turned, rel=1e-9)
 
 
 # ---- motors --------------------------------------------------------------------------------------
@@ -268,6 +339,20 @@ def test_a_spring_swings_with_its_period_and_is_damped():
     made.control.pull(slider, -0.2)
     made.run(3000)
     assert made.joints.coordinates[slider] == pytest.approx(-0.2 - 2 * G / 200, abs=1e-9)
+
+
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_a_spring_has_its_law_at_the_end_of_the_step(stepper):
+    h, k, c, target, speed = 2e-2, 300.0, 4.0, 0.3, 0.7
+    made = free(time_step=h, stepper=stepper)
+    body = made.add_body(dynamics.Sphere(0.1), mass=2.0, velocity=[1.0, 0, 0, 0, 0, 0])
+    motor = Motor(speed, stiffness=k, damping=c, target=target)
+    slider = made.joints.slider(-1, body, [0, 0, 0], X, motor=motor)
+    for _ in range(20):
+        made.step()
+        x, rate = made.joints.coordinates[slider], made.joints.rates[slider]
+        force = -k * (x - target) - c * (rate - speed)
+        assert made.joints.impulses[slider, 7] == pytest.approx(h * force, rel=1e-7, abs=1e-9)
 
 
 @pytest.mark.parametrize("h", [1e-3, 5e-4])

@@ -36,7 +36,7 @@ def scene():
         ("ball", (0, 1, [0, 0]), {}, ValueError, r"point has shape \(2,\): \(3,\) is needed"),
         ("ball", (0, 1, [0, NAN, 0]), {}, ValueError, r"point\[1\] is nan: a finite"),
         ("ball", (0, 1, [0, 0, 0]), {"cone": 1.0}, TypeError, r"cone is 1\.0, but axis is None"),
-        ("ball", (0, 1, X), {"axis": X, "cone": -1.0}, ValueError, r"limits\[1\] is -1.* above 0"),
+        ("ball", (0, 1, X), {"axis": X, "cone": -1.0}, ValueError, r"cone is -1\.0: .* above 0"),
         ("hinge", (0, 1, X, [0, 0, 2]), {}, ValueError, r"axis has the length 2: 1 is needed"),
         ("hinge", (0, 1, X, Z), {"limits": (1, 0)}, ValueError, r"limits is \(1, 0\): the upper"),
         ("hinge", (0, 1, X, Z), {"limits": (0, NAN)}, ValueError, r"limits is \(0, nan\)"),
@@ -50,8 +50,58 @@ def scene():
         ("slider", (0, 1, X, Z), {"compliance": [0] * 7}, ValueError, r"compliance has shape"),
         ("distance", (0, 1, X, X), {}, ValueError, r"end is .*, as is start"),
         ("gear", (0, 1, X, [0, 0, 0]), {}, ValueError, r"second_axis has the length 0"),
-        ("gear", (0, 1, X, Z, NAN), {}, ValueError, r"ratio\[0\] is nan"),
+        ("gear", (0, 1, X, Z, NAN), {}, ValueError, r"ratio is nan: a finite"),
         ("ram", (0, 1, X, Z), {}, TypeError, r"motor and limits are None: a joint 'ram'"),
+        # Of another length than the rows that are held.
+        ("ball", (0, 1, X), {"compliance": [0] * 4}, ValueError, r"\(4,\): a number, or \(3,\)"),
+        ("hinge", (0, 1, X, Z), {"compliance": [1] * 3}, ValueError, r"\(5,\) of a joint 'hinge'"),
+        ("distance", (0, 1, X, Z), {"compliance": []}, ValueError, r"compliance has shape \(0,\)"),
+        # Of other types.
+        ("ball", (None, 1, X), {}, TypeError, r"first is None: the number of a body"),
+        ("ball", (0, "b", X), {}, TypeError, r"second is 'b': the number of a body"),
+        ("ball", (0, 1, X), {"cone": "a", "axis": X}, TypeError, r"cone has dtype"),
+        ("ball", (0, 1, X), {"cone": NAN, "axis": X}, ValueError, r"cone is nan"),
+        ("ball", (0, 1, X), {"contacts": "no"}, TypeError, r"contacts is 'no': True, False or"),
+        ("gear", (0, 1, X, Z, "a"), {}, TypeError, r"ratio has dtype"),
+        ("hinge", (0, 1, X, Z), {"motor": Motor("a")}, TypeError, r"motor\.speed has dtype"),
+        ("hinge", (0, 1, X, Z), {"motor": Motor([1, 2])}, TypeError, r"motor\.speed has shape"),
+        # Without effect.
+        (
+            "hinge",
+            (0, 1, X, Z),
+            {"motor": Motor(target=1)},
+            ValueError,
+            r"motor\.target is 1: .* no",
+        ),
+        (
+            *("hinge", (0, 1, X, Z), {"motor": Motor(2.0, stiffness=1.0)}, ValueError),
+            r"motor\.speed is 2: it has no effect on a spring without damping",
+        ),
+        # Too large, or too small.
+        (
+            *("hinge", (0, 1, X, Z), {"motor": Motor(stiffness=1e-321)}, ValueError),
+            r"joints\[0\] \(hinge\): stiffness is .*e-32., .* 0 or larger",
+        ),
+        (
+            *("hinge", (0, 1, X, Z), {"motor": Motor(damping=1e-321)}, ValueError),
+            r"joints\[0\] \(hinge\): damping is .*e-32.",
+        ),
+        (
+            *("hinge", (0, 1, X, Z), {"motor": Motor(stiffness=1e9, target=1e300)}, ValueError),
+            r"joints\[0\] \(hinge\): target is 1e\+300, .* smaller",
+        ),
+        (
+            *("hinge", (0, 1, X, Z), {"motor": Motor(1e300, damping=1e9)}, ValueError),
+            r"joints\[0\] \(hinge\): speed is 1e\+300, .* smaller",
+        ),
+        (
+            *("slider", (0, 1, X, Z), {"limits": (-1, 1e307)}, ValueError),
+            r"joints\[0\] \(slider\): limits\[1\] is 1e\+307, .* divided by the time step",
+        ),
+        (
+            *("ball", (0, 1, X), {"compliance": [0, 0, 1e305]}, ValueError),
+            r"joints\[0\] \(ball\): compliance\[2\] is 1e\+305, .* divided by the square",
+        ),
     ],
 )
 def test_wrong_joints_are_refused(scene, kind, arguments, options, error, message):
@@ -103,6 +153,66 @@ def test_only_motors_are_driven(scene):
         scene.control.push(0, 2.0)
 
 
+def test_what_would_have_no_effect_is_refused(scene):
+    joints, control = scene.joints, scene.control
+    motor = joints.hinge(-1, 0, [0, 0, 2], Y, motor=Motor(1.0, 2.0))
+    spring = joints.hinge(-1, 1, [1, 0, 2], Y, motor=Motor(stiffness=3.0))
+    refused = [
+        (lambda: control.pull(motor, 1.0), r"joint is 0: target is 1: .* motor without stiffness"),
+        (lambda: control.drive(spring, 1.0), r"joint is 1: speed is 1: .* spring without damping"),
+        (lambda: control.push(motor, NAN), r"force is nan: a finite number"),
+        (lambda: control.pull(spring, INF), r"target is inf: a finite number"),
+        (lambda: control.drive(motor, NAN), r"speed is nan: a finite number"),
+    ]
+    before = [control.speeds.copy(), control.targets.copy(), control.lower.copy()]
+    for call, message in refused:
+        with pytest.raises(ValueError, match=message):
+            call()
+    for was, name in zip(before, ("speeds", "targets", "lower"), strict=True):
+        assert (getattr(control, name) == was).all()
+
+    # A force that is applied leaves nothing to a speed.
+    control.push(motor, 4.0)
+    with pytest.raises(ValueError, match=r"joint is 0: both bounds are 4, .* give bound"):
+        control.drive(motor, 2.0)
+    control.drive(motor, 2.0, 5.0)
+    assert control.lower[motor] == -5.0
+    assert control.upper[motor] == 5.0
+
+    # A joint that is no more.
+    joints.remove(motor)
+    scene.remove(1)
+    for joint, message in ((motor, "removed$"), (spring, "removed with body 1")):
+        with pytest.raises(ValueError, match=f"joint is {joint}: this hinge was {message}"):
+            control.push(joint, 1.0)
+    with pytest.raises(TypeError, match=r"joint is 'a': the number of a joint"):
+        control.push("a", 1.0)
+
+
+@pytest.mark.parametrize("bound", [-1.0, NAN, (2.0, 1.0), "a"])
+def test_a_bound_that_is_refused_leaves_the_speed(scene, bound):
+    joint = scene.joints.hinge(-1, 0, [0, 0, 2], Y, motor=Motor(1.0, 2.0))
+    with pytest.raises((TypeError, ValueError), match="bound"):
+        scene.control.drive(joint, 9.0, bound)
+    assert scene.control.speeds[joint] == 1.0
+
+
+def test_tension_needs_space():
+    with pytest.raises(ValueError, match="tension is 'implicit': joints need a world in space"):
+        dynamics.World(2, tension="implicit")
+
+
+@pytest.mark.parametrize("off", [-0.9e-6, 0.9e-6])
+def test_axes_may_be_off_by_a_millionth_whatever_the_bodies_are_turned_by(scene, off):
+    turned = [0.3, 0.5, -0.4, np.sqrt(0.5)]
+    scene.place(0, orientation=turned / np.linalg.norm(turned))
+    axis = np.array([0.48, 0.6, 0.64])
+    joint = scene.joints.hinge(0, 1, X, (1.0 + off) * axis)
+    assert joint == 0
+    with pytest.raises(ValueError, match="axis has the length"):
+        scene.joints.hinge(0, 1, X, (1.0 + 1.2 * off) * axis)
+
+
 # ---- contacts ------------------------------------------------------------------------------------
 
 
@@ -117,6 +227,16 @@ def test_contacts_of_joined_bodies_are_left_out(contacts):
     made.step()
     assert len(made.contacts.gaps) == 1
     assert made.joints.removed.tolist() == [True]
+
+
+@pytest.mark.parametrize(("contacts", "height"), [(None, 0.1), (True, 0.1), (False, -0.4)])
+def test_contacts_of_a_body_with_the_ground_stay_unless_they_are_refused(contacts, height):
+    made = dynamics.World(time_step=1e-2)
+    made.add_fixed(GROUND)
+    box = made.add_body(dynamics.Box([0.1, 0.1, 0.1]), [0, 0, 0.1], mass=1.0)
+    made.joints.slider(-1, box, [0, 0, 0.1], Z, limits=(-0.5, 0.5), contacts=contacts)
+    made.run(100)
+    assert made.positions[box, 2] == pytest.approx(height, abs=1e-6)
 
 
 def test_joined_bodies_may_begin_in_each_other():

@@ -1,6 +1,8 @@
 """Recordings of runs, and worlds that go on from their frames."""
 
 import errno
+import hashlib
+import json
 import os
 import re
 import signal
@@ -12,7 +14,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import dynamics
-from contactsolve.dynamics import _recorder
+from contactsolve.dynamics import _layout, _recorder
 from contactsolve.io import _growing
 from interruption import alarm, interrupt
 from recorded_runs import FULL_DISK, kill, of_damaged, start
@@ -313,6 +315,80 @@ def test_a_set_of_a_function_cannot_be_recorded(path):
     with pytest.raises(TypeError, match="Python function"):
         world.run(1, file=path)
     assert os.listdir(path.parent) == []
+
+
+def without_joints(path, old):
+    """Write a recording as it was before there were joints."""
+    with h5py.File(path, "r") as file, h5py.File(old, "w") as to:
+        to.attrs.update(file.attrs)
+        for name in set(file) - {"joints"}:
+            file.copy(name, to)
+
+        # What does not change in a recording.
+        arrays = file["world/arrays"].asstr()[:].tolist()
+        kept = [k for k, name in enumerate(arrays) if not name.startswith("joint_")]
+        options = json.loads(file["world/options"].asstr()[()])
+        del options["own"]["tension"]
+        text = json.dumps(options)
+        columns = [name for name in file["world/record"].asstr()[:] if name]
+        digest = _layout.world_digest(text, [arrays[k] for k in kept], columns)
+
+        # The frames.
+        numbers = np.delete(file["frames/numbers"][:], 6, axis=1)
+        ends = file["frames/rows"][:][:, kept]
+        hashes = []
+        for number, row in enumerate(numbers):
+            begin = ends[number - 1] if number else np.zeros_like(ends[0])
+            state = {
+                arrays[k]: file[f"state/{arrays[k]}"][begin[i] : ends[number, i]]
+                for i, k in enumerate(kept)
+            }
+            tables = [
+                file[name][: numbers[number, table_of_old(table.counted)]]
+                for name, table in _layout.TABLES.items()
+                if table.counted != "joints"
+            ]
+            whole = [hashlib.blake2b(one.tobytes(), digest_size=16).digest() for one in tables]
+            hashes.append(_layout.state_digest(row, state) + _layout.digest_of(whole))
+        replaced = {
+            "world/arrays": np.array([arrays[k] for k in kept], "S"),
+            "world/options": np.bytes_(text),
+            "world/hash": np.frombuffer(digest, np.uint8),
+            "frames/numbers": numbers,
+            "frames/rows": ends,
+            "frames/hash": np.array([np.frombuffer(one, np.uint8) for one in hashes]),
+        }
+        for name, array in replaced.items():
+            del to[name]
+            to[name] = array
+        for name in set(arrays) - {arrays[k] for k in kept}:
+            del to[f"state/{name}"]
+
+
+def table_of_old(counted):
+    """Return the column of a number in frames from before there were joints."""
+    return ("step", "laws", "values", "bodies", "shapes", "points").index(counted)
+
+
+@pytest.mark.parametrize("scene", [pile, flat])
+def test_recordings_from_before_joints_are_read(scene, path, tmp_path):
+    made = scene()
+    made.run(20, file=path)
+    old = tmp_path / "old.h5"
+    without_joints(path, old)
+    with dynamics.Recording(old) as recording:
+        assert recording[-1].positions.tolist() == made.positions.tolist()
+    again = dynamics.World.load(old)
+    assert state(again) == state(made)
+    for one in (made, again):
+        one.run(10)
+    assert state(again) == state(made)
+
+    # Its hashes still tell damage.
+    with h5py.File(old, "r+") as file:
+        file["state/position"][-1, 0] += 1.0
+    with pytest.raises(ValueError, match="damaged: its hash"):
+        dynamics.World.load(old)
 
 
 def test_other_files_are_refused(path, tmp_path):

@@ -198,6 +198,22 @@ def test_partitions_by_bodies(strategy):
 # ---- what is refused ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
+def test_a_tuple_of_rows_is_a_matrix(rows):
+    matrix = np.random.default_rng(rows).uniform(-1.0, 1.0, (rows, 3))
+    b = np.full(rows, -1.0)
+    expected = cs.solve(matrix, np.ones(3), b, rows=1).impulses
+    for given in (tuple(map(tuple, matrix.tolist())), tuple(matrix), tuple(matrix.tolist())):
+        assert cs.solve(given, np.ones(3), b, rows=1).impulses.tolist() == expected.tolist()
+
+
+def test_partners_may_be_nested_lists():
+    jacobians = (np.ones((2, 1, 3)), -np.ones((2, 1, 3)))
+    bodies, b = [[0, 1], [1, -1]], np.zeros((2, 1))
+    group = cs.Group(tuple(one.tolist() for one in jacobians), bodies, b)
+    assert (group.J == cs.Group(jacobians, bodies, b).J).all()
+
+
 def test_partners_are_checked():
     good = {"Minv": np.ones((4, 3)), "b": np.zeros((2, 3))}
     for count in (0, 5):
