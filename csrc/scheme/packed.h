@@ -41,11 +41,11 @@ typedef enum cs_form {
     CS_WEIGHTED, /* contacts of four vertices: frame and the weight of each */
 } cs_form;
 
-/* Whether kernels visit contacts of four vertices: those of devices, which are compiled as C++, visit pairs only. */
+/* Whether kernels visit contacts of two bodies only: those of devices do, which are compiled as C++. */
 #if defined(__cplusplus)
-enum { CS_VISITS_VERTICES = 0 };
+enum { CS_PAIRS_ONLY = 1 };
 #else
-enum { CS_VISITS_VERTICES = 1 };
+enum { CS_PAIRS_ONLY = 0 };
 #endif
 
 /* The number of entries per visit in cs_packed_factors.scaled. */
@@ -228,6 +228,17 @@ typedef enum cs_row_products {
 typedef struct cs_walk {
     int64_t first, step, count;
 } cs_walk;
+
+/* The partners of each block, and the columns of G before those of one of them; of number p: all columns. */
+CS_DEVICE static inline int cs_packed_partners(const cs_packed_group *group)
+{
+    return CS_PAIRS_ONLY ? CS_PAIR : group->partners;
+}
+CS_DEVICE static inline int cs_packed_column(const cs_packed_group *group, int partner)
+{
+    if (!CS_PAIRS_ONLY) return group->column[partner];
+    return (partner > 0 ? group->dof[0] : 0) + (partner > 1 ? group->dof[1] : 0);
+}
 
 /* The degrees of freedom of all partners; 0 if they differ. */
 CS_DEVICE static inline int cs_common_dof(const cs_packed_group *group)
