@@ -222,11 +222,13 @@ def given_jacobian(J: Any) -> Any:
 
 
 def _dimension(part: Any) -> int:
-    """Return the number of axes of an array, or of nested sequences."""
+    """Return the number of axes of an array in any container, or of nested sequences."""
     axes = 0
-    while not hasattr(part, "ndim") and isinstance(part, (tuple, list)) and part:
+    while isinstance(part, (tuple, list)) and part:
         part, axes = part[0], axes + 1
-    return axes + int(getattr(part, "ndim", 0))
+    if hasattr(part, "__array__") or hasattr(part, "__dlpack__"):
+        axes += real_array("J", part).ndim
+    return axes
 
 
 def packed_jacobian(J: Any) -> tuple[np.ndarray, tuple[int, ...]]:

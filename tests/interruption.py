@@ -1,5 +1,6 @@
 """Ctrl-C while a test works."""
 
+import gc
 import resource
 import signal
 import threading
@@ -36,14 +37,21 @@ def interrupt(_, frame):
 
 @contextmanager
 def alarm(handler, *, after):
-    """A timer calls `handler` after so many seconds, unless what is inside has ended before."""
-    before = signal.signal(signal.SIGALRM, handler)
+    """A timer calls `handler` after so many seconds, unless what is inside has ended before.
+
+    Nothing collects garbage meanwhile: what a handler raises within a callback of the collection,
+    as Hypothesis has one, would be lost.
+    """
+    before, collects = signal.signal(signal.SIGALRM, handler), gc.isenabled()
+    gc.disable()
     try:
         signal.setitimer(signal.ITIMER_REAL, after)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if collects:
+            gc.enable()
 
 
 def longest_silence(work):

@@ -161,8 +161,9 @@ print((kilobytes() - before) // 1024)
 """
 
 
-def test_memory_is_proportional_to_the_number_of_obstacles():
+def test_memory_is_proportional_to_the_number_of_obstacles(tmp_path):
     pytest.importorskip("resource")
-    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", MANY]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 200  # megabytes: 3,800 with new arrays for each

@@ -60,12 +60,14 @@ HASHES = {
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the hashes are those of x86-64")
 @pytest.mark.parametrize("case", HASHES, ids=lambda case: "-".join(map(str, case)))
-def test_the_bits_are_those_of_earlier_versions(case):
+def test_the_bits_are_those_of_earlier_versions(case, tmp_path):
     instructions, dtype, k = case
     if not cs.info()["instructions"][instructions]:
         pytest.skip(f"this machine does not run {instructions}")
     command = [sys.executable, "-c", RUN, dtype, str(k)]
     environment = os.environ | {"CONTACTSOLVE_INSTRUCTIONS": instructions}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == HASHES[case]
