@@ -340,7 +340,8 @@ def test_a_full_disk_is_told_and_the_file_stays_readable(path):
     last = errors.strip().splitlines()[-1]
     told = re.search(rf"OSError.*{PATH}: frame (\d+) cannot be written: File too large", last)
     assert told, last
-    assert 1 < check_killed(path) <= int(told[1])
+    # How many frames are in the file for readers depends on the clock.
+    assert 1 <= check_killed(path) <= int(told[1])
     assert os.listdir(path.parent) == ["run.vtkhdf"]
 
     # The file was closed: other programs open it.
