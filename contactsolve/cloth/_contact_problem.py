@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..geometry import tangent_basis
 from ..problem import Problem
 from ..solver import solve
 
@@ -56,10 +57,7 @@ def contacts_of(core: _core.Cloth, *, is_present: bool = False) -> Contacts:
 
 def frames_of(normals: np.ndarray) -> np.ndarray:
     """Return normal and two tangents of each contact, as rows ``(K, 3, 3)``."""
-    axis = np.eye(3)[np.abs(normals).argmin(axis=1)]
-    first = np.cross(normals, axis)
-    first /= np.linalg.norm(first, axis=1)[:, None]
-    return np.stack([normals, first, np.cross(normals, first)], axis=1)
+    return np.stack((normals, *tangent_basis(normals)), axis=1)
 
 
 def problem_of(

@@ -115,24 +115,36 @@ static cs_status test_trees(cs_collisions *c, cs_query *query, cs_tree *other, i
     return status;
 }
 
-static cs_status tell_touch(const cs_collisions *c, cs_stencil_kind kind, const int64_t *vertex,
-                            cs_error *error)
+/* "vertex 3 of the cloth touches the face of vertices 1, 2 and 5 of obstacles[0]", and the same of two edges. */
+typedef struct sentence {
+    char text[320];
+} sentence;
+
+static sentence tell_pair(const cs_collisions *c, cs_stencil_kind kind, const int64_t *vertex,
+                          const char *verb)
 {
+    sentence told;
     int64_t n[CS_STENCIL_VERTICES];
     cs_text first = name_place(c, vertex[0], &n[0]), last;
     for (int k = 1; k < 3; k++) name_place(c, vertex[k], &n[k]);
     last = name_place(c, vertex[3], &n[3]);
     if (kind == CS_VERTEX_FACE)
-        return cs_fail(error, CS_INVALID,
-                       "vertices: vertex %lld %s touches the face of vertices %lld, %lld and %lld "
-                       "%s: allow=True goes on",
-                       (long long)n[0], first.text, (long long)n[1], (long long)n[2],
-                       (long long)n[3], last.text);
-    return cs_fail(error, CS_INVALID,
-                   "vertices: the edge of vertices %lld and %lld %s touches that of vertices %lld "
-                   "and %lld %s: allow=True goes on",
-                   (long long)n[0], (long long)n[1], first.text, (long long)n[2], (long long)n[3],
-                   last.text);
+        snprintf(told.text, sizeof told.text,
+                 "vertex %lld %s %s the face of vertices %lld, %lld and %lld %s", (long long)n[0],
+                 first.text, verb, (long long)n[1], (long long)n[2], (long long)n[3], last.text);
+    else
+        snprintf(told.text, sizeof told.text,
+                 "the edge of vertices %lld and %lld %s %s that of vertices %lld and %lld %s",
+                 (long long)n[0], (long long)n[1], first.text, verb, (long long)n[2],
+                 (long long)n[3], last.text);
+    return told;
+}
+
+static cs_status tell_touch(const cs_collisions *c, cs_stencil_kind kind, const int64_t *vertex,
+                            cs_error *error)
+{
+    return cs_fail(error, CS_INVALID, "vertices: %s: allow=True goes on",
+                   tell_pair(c, kind, vertex, "touches").text);
 }
 
 /* Pairs that touch without any motion. */
@@ -162,25 +174,11 @@ static cs_status tell_told(const cs_collisions *c, cs_stencil_kind kind, int64_t
     cs_impact impact;
     cs_path_load(&all, i, 0, &path);
     cs_ccd_find(&path, INFINITY, &impact);
-    cs_text when = cs_number(from + c->h * impact.time);
-
-    int64_t n[CS_STENCIL_VERTICES];
-    cs_text first = name_place(c, vertex[0], &n[0]), last;
-    for (int k = 1; k < 3; k++) name_place(c, vertex[k], &n[k]);
-    last = name_place(c, vertex[3], &n[3]);
-    const char *why = "and nothing can stop them, since they are attached or of an obstacle";
-    if (kind == CS_VERTEX_FACE)
-        return cs_fail(
-            error, CS_INVALID,
-            "attach: vertex %lld %s meets the face of vertices %lld, %lld and %lld %s at "
-            "t = %s s, %s: allow=True goes on",
-            (long long)n[0], first.text, (long long)n[1], (long long)n[2], (long long)n[3],
-            last.text, when.text, why);
     return cs_fail(error, CS_INVALID,
-                   "attach: the edge of vertices %lld and %lld %s meets that of vertices %lld and "
-                   "%lld %s at t = %s s, %s: allow=True goes on",
-                   (long long)n[0], (long long)n[1], first.text, (long long)n[2], (long long)n[3],
-                   last.text, when.text, why);
+                   "attach: %s at t = %s s, and nothing can stop them, since they are attached or "
+                   "of an obstacle: allow=True goes on",
+                   tell_pair(c, kind, vertex, "meets").text,
+                   cs_number(from + c->h * impact.time).text);
 }
 
 cs_status cs_refuse_told_hits(const cs_collisions *c, const cs_response_call *call, cs_error *error)
