@@ -1,14 +1,8 @@
 /* The parts of a mesh that are apart from each other. */
 #include "cloth/collisions.h"
 
+#include "core/disjoint_sets.h"
 #include "core/error.h"
-
-/* The least vertex that is known to be of the same part. */
-static int64_t least_of(int64_t *part, int64_t i)
-{
-    while (part[i] != i) i = part[i] = part[part[i]];
-    return i;
-}
 
 cs_status cs_find_parts(const cs_tree *tree, cs_arena *arena, int64_t **part, cs_error *error)
 {
@@ -16,12 +10,9 @@ cs_status cs_find_parts(const cs_tree *tree, cs_arena *arena, int64_t **part, cs
     cs_status status = cs_arena_status(arena, error, "%lld vertices", (long long)tree->vertices);
     if (status) return status;
     for (int64_t i = 0; i < tree->vertices; i++) of[i] = i;
-    for (int64_t i = 0; i < tree->edges; i++) {
-        int64_t a = least_of(of, tree->edge[2 * i]), b = least_of(of, tree->edge[2 * i + 1]);
-        if (a < b) of[b] = a;
-        else of[a] = b;
-    }
-    for (int64_t i = 0; i < tree->vertices; i++) of[i] = least_of(of, i);
+    for (int64_t i = 0; i < tree->edges; i++)
+        cs_disjoint_unite(of, tree->edge[2 * i], tree->edge[2 * i + 1]);
+    for (int64_t i = 0; i < tree->vertices; i++) of[i] = cs_disjoint_root(of, i);
     *part = of;
     return CS_OK;
 }

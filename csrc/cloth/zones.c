@@ -1,6 +1,7 @@
 /* Rigid impact zones: regions of vertices that hits connect move as rigid bodies (Provot 1997; Bridson 2002, section 7.3). */
 #include "cloth/collisions.h"
 
+#include "core/disjoint_sets.h"
 #include "core/error.h"
 #include "core/vector.h"
 
@@ -17,23 +18,13 @@ void cs_reset_zones(cs_collisions *c)
     c->leaders = 0;
 }
 
-/* The root of a zone is its least vertex. */
-static int64_t root_of(int64_t *zone, int64_t i)
-{
-    while (zone[i] != i) i = zone[i] = zone[zone[i]];
-    return i;
-}
-
 /* Connects a vertex to the zone of another; returns whether anything has changed. */
 static int join(int64_t *zone, int64_t to, int64_t i)
 {
     int is_new = zone[i] == NO_ZONE || zone[to] == NO_ZONE;
     if (zone[i] == NO_ZONE) zone[i] = i;
     if (zone[to] == NO_ZONE) zone[to] = to;
-    int64_t a = root_of(zone, to), b = root_of(zone, i);
-    if (a < b) zone[b] = a;
-    else zone[a] = b;
-    return is_new || a != b;
+    return cs_disjoint_unite(zone, to, i) || is_new;
 }
 
 /* A vertex of an obstacle that a zone touches. */
@@ -159,7 +150,7 @@ static void add_leaders(const cs_collisions *c, body *of, adding add)
     const leader *all = c->leader.data;
     for (int64_t n = 0; n < c->leaders; n++) {
         int64_t i = all[n].obstacle;
-        add(&of[root_of(c->zone, all[n].cloth)], 1, c->start + 3 * i, c->velocity + 3 * i);
+        add(&of[cs_disjoint_root(c->zone, all[n].cloth)], 1, c->start + 3 * i, c->velocity + 3 * i);
     }
 }
 
@@ -168,7 +159,7 @@ static void add_members(const cs_collisions *c, body *of, adding add)
 {
     for (int64_t i = 0; i < c->cloth; i++) {
         if (c->zone[i] == NO_ZONE) continue;
-        body *b = &of[root_of(c->zone, i)];
+        body *b = &of[cs_disjoint_root(c->zone, i)];
         int is_told = !(c->inverse_mass[i] > 0);
         if (is_told == b->is_led)
             add(b, is_told ? 1 : c->mass[i], c->start + 3 * i, c->velocity + 3 * i);
@@ -180,9 +171,10 @@ static void find_leaders(const cs_collisions *c, body *of)
 {
     const leader *all = c->leader.data;
     for (int64_t i = 0; i < c->cloth; i++)
-        if (c->zone[i] != NO_ZONE && !(c->inverse_mass[i] > 0)) of[root_of(c->zone, i)].is_led = 1;
+        if (c->zone[i] != NO_ZONE && !(c->inverse_mass[i] > 0))
+            of[cs_disjoint_root(c->zone, i)].is_led = 1;
     for (int64_t n = c->leaders - 1; n >= 0; n--) {
-        body *b = &of[root_of(c->zone, all[n].cloth)];
+        body *b = &of[cs_disjoint_root(c->zone, all[n].cloth)];
         b->is_led = 1;
         b->obstacle = cs_obstacle_of(c, all[n].obstacle);
     }
@@ -218,7 +210,7 @@ cs_status cs_move_zones(cs_collisions *c, int *has_grown, cs_error *error)
         if (c->zone[i] == i) find_turn(&of[i]);
 
     for (int64_t i = 0; i < c->cloth; i++)
-        if (c->zone[i] != NO_ZONE) move_vertex(c, &of[root_of(c->zone, i)], i);
+        if (c->zone[i] != NO_ZONE) move_vertex(c, &of[cs_disjoint_root(c->zone, i)], i);
     count_zones(c);
     return CS_OK;
 }

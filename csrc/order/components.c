@@ -1,5 +1,6 @@
 #include "order/components.h"
 
+#include "core/disjoint_sets.h"
 #include "core/error.h"
 
 #include <string.h>
@@ -17,23 +18,6 @@ typedef struct component_search {
     int64_t *part;      /* (components): the part that gets the component */
 } component_search;
 
-/* The root of a vertex; halves the path on the way. */
-static int64_t root_of(const component_search *g, int64_t vertex)
-{
-    for (; g->parent[vertex] != vertex; vertex = g->parent[vertex])
-        g->parent[vertex] = g->parent[g->parent[vertex]];
-    return vertex;
-}
-
-/* Unites the trees of a and b; the lower root becomes the common one. */
-static void join(const component_search *g, int64_t a, int64_t b)
-{
-    a = root_of(g, a);
-    b = root_of(g, b);
-    if (a < b) g->parent[b] = a;
-    else g->parent[a] = b;
-}
-
 /* Unites the vertices that the blocks connect. */
 static void join_all(component_search *g)
 {
@@ -47,10 +31,10 @@ static void join_all(component_search *g)
     for (int64_t i = 0; i < g->count; i++) {
         int64_t block = g->block[i], end[CS_MAX_PARTNERS];
         int ends = cs_graph_ends(graph, block, end);
-        for (int e = 1; e < ends; e++) join(g, end[0], end[e]);
+        for (int e = 1; e < ends; e++) cs_disjoint_unite(g->parent, end[0], end[e]);
         if (!graph->column) continue;
         for (int64_t e = graph->start[block]; e < graph->start[block + 1]; e++)
-            if (g->member[graph->column[e]]) join(g, block, graph->column[e]);
+            if (g->member[graph->column[e]]) cs_disjoint_unite(g->parent, block, graph->column[e]);
     }
 }
 
@@ -61,7 +45,7 @@ static void number_components(component_search *g)
         /* A block with a vertex belongs to the component of that vertex, or begins a new one. */
         int64_t end[CS_MAX_PARTNERS], component = g->components;
         int has_vertex = cs_graph_ends(g->graph, g->block[i], end);
-        int64_t *number = has_vertex ? &g->number[root_of(g, end[0])] : NULL;
+        int64_t *number = has_vertex ? &g->number[cs_disjoint_root(g->parent, end[0])] : NULL;
         if (has_vertex && *number) component = *number - 1;
         else g->components++;
         if (has_vertex) *number = component + 1;
