@@ -1,6 +1,7 @@
 #include "methods/pivoting/polyhedral_cone.h"
 
 #include "core/clock.h"
+#include "core/disjoint_sets.h"
 #include "core/error.h"
 #include "problem/friction.h"
 #include "mlcp/lemke.h"
@@ -31,13 +32,6 @@ static int64_t corners_of(const cs_cone *cone, const cs_block_group *group,
 
 /* ---- islands --------------------------------------------------------------------------------- */
 
-/* The representative of k in its tree; halves the path to it (union-find). */
-static int64_t root_of(int64_t *parent, int64_t k)
-{
-    while (parent[k] != k) k = parent[k] = parent[parent[k]];
-    return k;
-}
-
 /* Finds the islands: the sets of blocks that A connects, ordered by their first blocks. Also stores the
  * diagonal of A. parent (blocks), block_of (rows + blocks): scratch. */
 static void find_islands(cs_cone *cone, int64_t *parent, int64_t *block_of)
@@ -57,20 +51,20 @@ static void find_islands(cs_cone *cone, int64_t *parent, int64_t *block_of)
         for (int64_t e = A->start[i]; e < A->start[i + 1]; e++) {
             if (A->column[e] == i) cone->diagonal[i] += A->value[e];
             if (A->value[e] == 0) continue;
-            int64_t a = root_of(parent, block_of[i]), c = root_of(parent, block_of[A->column[e]]);
-            parent[a > c ? a : c] = a < c ? a : c;
+            cs_disjoint_unite(parent, block_of[i], block_of[A->column[e]]);
         }
 
     /* Number the islands by their roots. */
     int64_t *number = block_of;
     for (int64_t k = 0; k < problem->blocks; k++)
-        if (root_of(parent, k) == k) number[k] = cone->islands++;
+        if (cs_disjoint_root(parent, k) == k) number[k] = cone->islands++;
 
     /* Sort the blocks by island: count, add up, distribute. The last loop moves each end back to a start. */
-    for (int64_t k = 0; k < problem->blocks; k++) cone->first[number[root_of(parent, k)] + 1]++;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        cone->first[number[cs_disjoint_root(parent, k)] + 1]++;
     for (int64_t p = 0; p < cone->islands; p++) cone->first[p + 1] += cone->first[p];
     for (int64_t k = 0; k < problem->blocks; k++)
-        cone->block[cone->first[number[root_of(parent, k)]]++] = k;
+        cone->block[cone->first[number[cs_disjoint_root(parent, k)]]++] = k;
     for (int64_t p = cone->islands; p > 0; p--) cone->first[p] = cone->first[p - 1];
     cone->first[0] = 0;
 }
