@@ -57,7 +57,7 @@ def tables_of(cloth: Cloth) -> list[Table]:
     return [
         Table(OBSTACLES, np.empty((0, 3)), max(1, len(_places(cloth)))),
         Table(KEYS, np.empty(0, np.uint64), len(cloth.masses)),
-        Table(FORCES, np.empty((0, 4)), len(cloth.masses)),
+        Table(FORCES, np.empty((0, 3)), len(cloth.masses)),
         Table(COUNTS, np.empty((0, 2), np.int64)),
         Table(HASH, np.empty((0, DIGEST), np.uint8)),
     ]

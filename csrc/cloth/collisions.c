@@ -257,7 +257,16 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
     for (int64_t n = 0; n < c->obstacles; n++) cs_set_vector(c->obstacle[n].impulse, 0, 0, 0);
     const double *to = c->options.is_problem ? c->end : c->start;
     cs_status status = cs_find_candidates(c, to, CS_REACH * c->options.thickness / 2, call, error);
-    return status ? status : cs_find_near_contacts(c, call, error);
+    if (!status) status = cs_find_near_contacts(c, call, error);
+    if (!status && c->options.is_problem) cs_apply_impulses(c);
+    return status;
+}
+
+void cs_collisions_take_motion(cs_collisions *c, const double *x1, const double *v)
+{
+    size_t size = sizeof *x1 * (size_t)(3 * c->cloth);
+    memcpy(c->end, x1, size);
+    memcpy(c->velocity, v, size);
 }
 
 int cs_threads_for_pairs(const cs_response_call *call, int64_t count)

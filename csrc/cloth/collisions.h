@@ -71,10 +71,10 @@ typedef struct cs_candidates {
     cs_buffer near;  /* (count) of uint8_t: nearer than the thickness at x0; or touching */
 } cs_candidates;
 
-/* The force of a contact in the last step, and its part along the normal in the one before, [N]. */
+/* The force of a contact in the last step [N]. */
 typedef struct cs_former {
     uint64_t key;
-    double force[3], before;
+    double force[3];
 } cs_former;
 
 typedef struct cs_contact {
@@ -92,7 +92,6 @@ typedef struct cs_contact {
     double impulse[3];  /* [N s] */
     double rate[3];     /* relative velocity after the step, once it is made [m/s] */
     double before[3], direction[3];
-    double former;   /* force along the normal in the last step [N] */
     int64_t visited; /* clock of the sweep that has seen it last */
     cs_stencil_kind kind;
     int is_impact;
@@ -173,8 +172,9 @@ void cs_collisions_place(cs_collisions *c, int64_t n, const double *x);
  * touches. */
 cs_status cs_collisions_check(cs_collisions *c, const double *x, int threads, cs_error *error);
 
-/* Begins with a motion of the cloth from x0 to x1 with velocities v (cloth, 3), and finds near contacts. is_fixed (cloth):
- * attached vertices. */
+/* Begins with a motion of the cloth from x0 to x1 with velocities v (cloth, 3), and finds near contacts with the impulses that they
+ * have from the last step. is_fixed (cloth): attached vertices. Without `is_problem` it needs x1 and v of these alone: what
+ * the others will do is told by cs_collisions_take_motion. */
 cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *x1, const double *v,
                               const unsigned char *is_fixed, const cs_response_call *call,
                               cs_error *error);
@@ -182,6 +182,11 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
 /* Changes velocities until the motion is free: then present.is_free is set, and v, x1 (cloth, 3) are the result. */
 cs_status cs_collisions_respond(cs_collisions *c, double *v, double *x1,
                                 const cs_response_call *call, cs_error *error);
+
+/* right (cloth, 3) += impulses that contacts have from the last step: those of a linear system whose motion is then taken. */
+void cs_add_former_impulses(const cs_collisions *c, double *right);
+/* Takes the motion x1 with velocities v (cloth, 3), of which these impulses are a part. */
+void cs_collisions_take_motion(cs_collisions *c, const double *x1, const double *v);
 
 /* Gives impulses (contacts, 3) to the contacts that are known, in place of those that they have. */
 void cs_give_impulses(cs_collisions *c, const double *impulse);
@@ -224,10 +229,12 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
 int cs_weigh_contact(const cs_collisions *c, cs_contact *contact);
 
 /* former_contacts.c: forces of the step before, as impulses of the same contacts; keeps those of this one. */
-cs_status cs_take_formers(cs_collisions *c, cs_error *error);
+void cs_take_formers(cs_collisions *c);
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
 
-/* repulsion.c: all near contacts from their impulses on; then what impacts have changed; then the ends of the motion. */
+/* repulsion.c: gives the velocities the impulses that contacts have; then all near contacts from these on; then what impacts have
+ * changed; then the ends of the motion. */
+void cs_apply_impulses(cs_collisions *c);
 void cs_solve_contacts(cs_collisions *c);
 void cs_sweep_contacts(cs_collisions *c);
 void cs_move_ends(cs_collisions *c);

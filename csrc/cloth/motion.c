@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/vector.h"
 
 #include <string.h>
 
@@ -153,26 +154,55 @@ static cs_response_call response_of(const cs_cloth *cloth, const cs_cloth_call *
                               .cancellation = call->cancellation};
 }
 
+/* Whether forces of contacts take part in the linear system. */
+static int couples(const cs_cloth *cloth)
+{
+    return cloth->has_collisions && !cloth->collisions.options.is_problem;
+}
+
+/* Finds near contacts before the motion is known, but for that of attached vertices. */
+static cs_status begin_coupled(cs_cloth *cloth, const cs_cloth_call *call, cs_error *error)
+{
+    const cs_response_call response = response_of(cloth, call);
+    double *x1 = cloth->change;
+    for (int64_t i = 0; i < cloth->mesh.vertices; i++)
+        cs_assign(x1 + 3 * i, (cloth->is_attached[i] ? cloth->target : cloth->position) + 3 * i);
+    return cs_collisions_begin(&cloth->collisions, cloth->position, x1, cloth->shift,
+                               cloth->is_attached, &response, error);
+}
+
+/* The motion is known: contacts that have taken part go on from it, others are found. */
+static cs_status begin_response(cs_cloth *cloth, const cs_cloth_call *call, cs_error *error)
+{
+    cs_collisions *c = &cloth->collisions;
+    const cs_response_call response = response_of(cloth, call);
+    if (couples(cloth)) {
+        cs_collisions_take_motion(c, cloth->next_position, cloth->next_velocity);
+        return CS_OK;
+    }
+    return cs_collisions_begin(c, cloth->position, cloth->next_position, cloth->next_velocity,
+                               cloth->is_attached, &response, error);
+}
+
 cs_status cs_cloth_predict(cs_cloth *cloth, double h, const double *target, const double *force,
                            const cs_cloth_call *call, cs_error *error)
 {
-    double begun = cs_clock();
     cs_cloth_report *report = &cloth->present;
     *report = (cs_cloth_report){.verdict = CS_CG_CONVERGED, .threads = call->threads};
     if (call->newton < 1)
         return cs_fail(error, CS_INVALID, "newton is %d: it must be at least 1", call->newton);
     cs_status status = cs_cloth_begin(cloth, h, target, force, error);
+    if (!status && couples(cloth)) status = begin_coupled(cloth, call, error);
+    double begun = cs_clock();
     for (int n = 0; !status && n < call->newton; n++) {
         status = cs_cloth_assemble(cloth, call->threads, error);
+        if (!status && couples(cloth)) cs_add_former_impulses(&cloth->collisions, cloth->right);
         if (!status) status = solve(cloth, call, report, error);
         if (!status) cs_cloth_correct(cloth, cloth->change, call->threads);
     }
     if (!status) status = cs_cloth_check(cloth, error);
     report->seconds = cs_clock() - begun;
-    if (status || !cloth->has_collisions) return status;
-    const cs_response_call response = response_of(cloth, call);
-    return cs_collisions_begin(&cloth->collisions, cloth->position, cloth->next_position,
-                               cloth->next_velocity, cloth->is_attached, &response, error);
+    return status || !cloth->has_collisions ? status : begin_response(cloth, call, error);
 }
 
 /* Responds to collisions; is_free <- whether the step can be made. */

@@ -241,7 +241,7 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         status = gather(&j, pairs, error);
     }
     c->present.contacts = c->contacts;
-    if (!status) status = cs_take_formers(c, error);
+    if (!status) cs_take_formers(c);
     c->present.narrow_seconds += cs_clock() - begun;
     return status;
 }

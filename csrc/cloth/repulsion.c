@@ -108,6 +108,13 @@ void cs_give_impulses(cs_collisions *c, const double *impulse)
     }
 }
 
+void cs_apply_impulses(cs_collisions *c)
+{
+    const cs_contact *all = c->contact.data;
+    c->clock++;
+    for (int64_t n = 0; n < c->contacts; n++) apply(c, &all[n], all[n].impulse, c->velocity);
+}
+
 /* ---- all contacts ---------------------------------------------------------------------------------- */
 
 typedef double (*visiting)(cs_collisions *c, cs_contact *contact, double negligible);

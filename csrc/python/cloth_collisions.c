@@ -166,7 +166,7 @@ PyObject *cloth_set_impulses(cloth_object *self, PyObject *impulses)
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-/* former_contacts() -> (keys (N), forces (N, 4), counts (2)): what the next step begins from, of vertices with faces and of edges. */
+/* former_contacts() -> (keys (N), forces (N, 3), counts (2)): what the next step begins from, of vertices with faces and of edges. */
 PyObject *cloth_former_contacts(cloth_object *self, PyObject *unused)
 {
     (void)unused;
@@ -175,14 +175,13 @@ PyObject *cloth_former_contacts(cloth_object *self, PyObject *unused)
     int64_t count = c->formers[0] + c->formers[1], n = 0;
     npy_intp size = (npy_intp)count;
     PyObject *keys = PyArray_SimpleNew(1, &size, NPY_UINT64);
-    PyObject *forces = copied_array(NULL, NPY_DOUBLE, count, 4, sizeof(double));
+    PyObject *forces = copied_array(NULL, NPY_DOUBLE, count, 3, sizeof(double));
     for (int kind = 0; keys && forces && kind < CS_STENCIL_KINDS; kind++) {
         const cs_former *former = c->former[kind].data;
         for (int64_t i = 0; i < c->formers[kind]; i++, n++) {
-            double *to = (double *)PyArray_DATA((PyArrayObject *)forces) + 4 * n;
+            double *to = (double *)PyArray_DATA((PyArrayObject *)forces) + 3 * n;
             ((uint64_t *)PyArray_DATA((PyArrayObject *)keys))[n] = former[i].key;
             memcpy(to, former[i].force, sizeof former[i].force);
-            to[3] = former[i].before;
         }
     }
     PyObject *counts = new_integers(c->formers, CS_STENCIL_KINDS);
@@ -201,8 +200,8 @@ static int take_formers(cs_collisions *c, const uint64_t *key, const double *for
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++) {
         cs_former *to = cs_buffer_room(&c->former[kind], counts[kind], sizeof *to);
         if (!to) return -1;
-        for (int64_t i = 0; i < counts[kind]; i++, key++, force += 4)
-            to[i] = (cs_former){*key, {force[0], force[1], force[2]}, force[3]};
+        for (int64_t i = 0; i < counts[kind]; i++, key++, force += 3)
+            to[i] = (cs_former){*key, {force[0], force[1], force[2]}};
         c->formers[kind] = counts[kind];
     }
     return 0;
@@ -219,7 +218,7 @@ PyObject *cloth_set_former_contacts(cloth_object *self, PyObject *args)
     if (!key) goto out;
     const int64_t *n = PyArray_DATA(count);
     int fits = PyArray_SIZE(count) == 2 && n[0] >= 0 && n[1] >= 0 &&
-               n[0] + n[1] == PyArray_SIZE(key) && PyArray_SIZE(force) == 4 * PyArray_SIZE(key);
+               n[0] + n[1] == PyArray_SIZE(key) && PyArray_SIZE(force) == 3 * PyArray_SIZE(key);
     if (!fits) {
         PyErr_SetString(PyExc_ValueError, "forces of contacts: their numbers do not fit");
     } else if (cloth_begin(self) == 0) {

@@ -65,9 +65,10 @@ def capstan(
 
     Notes
     -----
-    Contacts of a step are solved after its elasticity. Where a load F hangs on cloth of the mass m
-    that touches an obstacle, the cloth between them is longer by about F h² / m: 0.1 mm here, on
-    rows that are 5 mm apart. Larger loads need shorter steps.
+    Forces of contacts are those of the last step and what the response adds to them, which acts on
+    the masses of vertices after the elasticity of the step. Larger loads that slide need shorter
+    steps; so do all with ``response="problem"``, where cloth between a load F and the mass m that
+    touches the cylinder is longer by about F h² / m.
     """
     for name, value in (("ratio", ratio), ("load", load)):
         if not 0 < value < np.inf:

@@ -28,7 +28,7 @@ _FLARE = 0.5  # growth of the radius below the waist
 _CLEARANCE, _SLACK, _LIFT = 3e-3, 5e-3, 3e-2  # at the waist; more above; of the straps [m]
 
 
-@scene(seconds=1.0, h=2e-3)
+@scene(seconds=1.0, h=5e-3)
 def dress(
     version: str = "1a",
     *,
@@ -69,7 +69,7 @@ def dress(
     Returns
     -------
     Cloth
-        For one second in steps of 2 ms. In longer ones, the straps stretch by what `capstan` notes.
+        For one second in steps of 5 ms.
     """
     one_of("version", version, tuple(BODIES))
     vertices, faces = body(version)

@@ -167,6 +167,24 @@ def test_a_ribbon_slides_over_a_cylinder_if_loads_differ_by_more_than_friction_h
     assert cloth.info["free"]
 
 
+@pytest.mark.parametrize(("load", "h"), [(1.0, 1e-3), (0.3, 4e-3)])
+def test_a_load_over_an_edge_stretches_the_cloth_by_elasticity_alone(load, h):
+    """By F / (E w), not by the F h² / m of a load that acts on the masses that touch."""
+    young, width = 1000.0, 0.04
+    cloth = scenes.capstan(0.3, 2.0, load=load, along=41, young=young)
+    line = slice(2, None, 5)
+    whole = (np.pi * (0.1 + 1.05e-3) + 0.12) / 40  # of the rest shape
+    cloth.run(0.3, h)
+    edges = np.linalg.norm(np.diff(cloth.positions[line], axis=0), axis=1)
+    stretch = edges / whole - 1
+    tension = young * width * stretch
+    hanging = slice(1, 5)
+    assert tension[hanging] == pytest.approx(load, rel=0.1)
+    assert tension[::-1][hanging] == pytest.approx(2 * load, rel=0.1)
+    assert stretch.max() < 1.5 * 2 * load / (young * width)
+    assert abs(cloth.velocities).max() < 0.05
+
+
 # Seconds to go: whole scenes where that takes minutes.
 RUNS = [
     ("dress", {"version": "1a"}, 0.3),
