@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ARROWS",
     "FORCES",
-    "KINDS",
+    "POINTS",
     "Links",
     "arrow_length",
     "impulse_colors",
@@ -25,10 +25,11 @@ __all__ = [
     "largest_impulse",
     "links_of",
     "name_of",
+    "require_kind",
 ]
 
 POINTS, FORCES, ARROWS = "points", "forces", "arrows"
-KINDS = (None, POINTS, FORCES, ARROWS)
+_KINDS = (POINTS, FORCES, ARROWS)
 
 _LEAST = 1e-3  # of the largest impulse: weaker contacts are left out
 _WEAK_TO_STRONG = ["#f0b429", "#e36b2c", "#b3173c", "#4a0a2c"]
@@ -40,6 +41,13 @@ class Links(NamedTuple):
     start: np.ndarray  # (K, D) [m]
     end: np.ndarray  # (K, D)
     impulses: np.ndarray  # (K,) [N s]
+
+
+def require_kind(kind: object) -> None:
+    """Refuse what cannot be drawn of contacts."""
+    if kind is not None and kind not in _KINDS:
+        known = ", ".join(map(repr, _KINDS))
+        raise ValueError(f"contacts is {kind!r}: None, {known} are known")
 
 
 def name_of(kind: str) -> str:

@@ -67,8 +67,7 @@ class WorldFrames:
             if options.get(name) is not None:
                 raise TypeError(f"{name} is no option here: the run has poses")
         kind = options.get("contacts")
-        if kind not in KINDS:
-            raise ValueError(f"contacts is {kind!r}: {KINDS} are known")
+        require_kind(kind)
         self.world, self.options = world, {"colorbar": False, **options}
         self.rows, self.moments = _moments(world, run, rows, self._needs_velocities(options))
         if kind is not None and self.moments[0].contacts is None:
@@ -79,7 +78,8 @@ class WorldFrames:
         self.times = np.array([moment.time for moment in self.moments])
 
         # One window, and the same limits of colours at all times.
-        self.options["window"] = options.get("window") or self._window()
+        if options.get("window") is None:
+            self.options["window"] = self._window()
         color = options.get("color", "body")
         if isinstance(color, str) and options.get("limits") is None:
             values = [color_values(world, color, moment)[1] for moment in self.moments]
@@ -122,7 +122,7 @@ def _moments(
     missing = [name for name in needed if name not in run]
     if missing:
         raise ValueError(f"record has no column {missing[0]!r}: pictures need {needed}")
-    velocities = run["velocities"] if "velocities" in run else None
+    velocities = run.get("velocities")
     count = len(run["time"])
     chosen = rows_of(count if rows is None else rows, count)
     moments = []

@@ -228,8 +228,10 @@ def color_values(
             return _COLORS[color], speeds
         if color == "impulse":
             if moment.contacts is None:
-                raise TypeError("color='impulse': contacts are known of the world as it is, and of "
-                                "frames of a Recording; not of other poses")
+                raise TypeError(
+                    "color='impulse': contacts are known of the world as it is, and of "
+                    "frames of a Recording; not of other poses"
+                )
             return _COLORS[color], _impulses(world, moment.contacts)
         if not optional("matplotlib.colors", "plots need").is_color_like(color):
             known = ", ".join(_COLORS)
