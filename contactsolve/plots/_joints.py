@@ -16,7 +16,7 @@ COLOR = "#1d1d24"
 # Kinds without a point of their own, and those with an axis that is drawn.
 _POINTLESS = ("gear", "angular")
 _WITH_AXIS = ("hinge", "slider", "linear")
-_AXIS = 0.7  # half length of an axis, in sizes of the smaller body
+_AXIS = 1.4  # half length of an axis, in sizes of the smaller body
 
 
 class Marks(NamedTuple):

@@ -66,7 +66,7 @@ def _widened(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def grounds_of(
     stage: Stage, low: np.ndarray, high: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the parts of half-planes that are seen around a box, and the ends of their surfaces."""
+    """Return the parts of half-planes that are seen around a box, and ends of their surfaces."""
     low, high = _widened(low, high)
     window = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
     found = []

@@ -95,7 +95,7 @@ def _fan(loop: np.ndarray) -> np.ndarray:
 
 
 def outlines_of(shapes: list[Shape], chosen: np.ndarray) -> Group:
-    """Return the outlines of shapes of the plane, with a spoke of discs; faces are pairs of ends."""
+    """Return outlines of shapes of the plane, with a spoke of discs; faces are pairs of ends."""
     sides = sides_of(len(chosen))
     corners, pairs, owners = [np.zeros((0, 2))], [np.zeros((0, 2), int)], [np.zeros(0, int)]
     begin = 0
@@ -168,10 +168,8 @@ def _rings(
     first /= np.maximum(np.linalg.norm(first, axis=1, keepdims=True), 1e-300)
     second = np.cross(along / length, first)
     angle = 2 * np.pi * np.arange(_AROUND) / _AROUND
-    circle = (
-        np.cos(angle)[None, :, None] * first[:, None]
-        + np.sin(angle)[None, :, None] * second[:, None]
-    )
+    turned = np.stack([np.cos(angle), np.sin(angle)])
+    circle = np.einsum("ka,knj->naj", turned, np.stack([first, second]))
     points = np.tile(nowhere, (count, len(rings), _AROUND, 1))
     for number, (part, radius) in enumerate(rings):
         middle = start + part * along

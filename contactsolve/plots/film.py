@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -114,7 +114,7 @@ def film(
         every = count("every", every)
     require_speed(1.0 if speed is None else speed)
 
-    frames = _frames_of(source, record, every, rate, 1.0 if speed is None else speed, options)
+    frames = _frames_of(source, record, options)
     shots = _shots(frames.times, every, rate, 1.0 if speed is None else speed)
     with replacement(target, target.suffix.lower()) as temporary:
         figure = _figure()
@@ -138,10 +138,8 @@ class _Shot(NamedTuple):
     repeats: int
 
 
-def _frames_of(
-    source: Any, record: Any, every: int | None, rate: float, speed: float, options: dict[str, Any]
-) -> Frames:
-    """Return pictures of the rows that are in the film."""
+def _frames_of(source: Any, record: Any, options: dict[str, Any]) -> Frames:
+    """Return pictures of all rows of a run."""
     if isinstance(source, Cloth):
         if record is None:
             raise TypeError("record is None: a film of a cloth needs its cloth.Recording")
@@ -259,7 +257,7 @@ def _mp4(path: Path, rate: float) -> Iterator[_Writer]:
         except BrokenPipeError:
             pass  # ffmpeg has ended: its own words follow
         except BaseException:
-            with _ignored():
+            with suppress(subprocess.CalledProcessError, OSError):
                 writer.finish()
             raise
         writer.finish()
@@ -268,15 +266,6 @@ def _mp4(path: Path, rate: float) -> Iterator[_Writer]:
         raise RuntimeError(
             f"ffmpeg failed (exit status {error.returncode}): {said[-1] if said else 'no message'}"
         ) from error
-
-
-@contextmanager
-def _ignored() -> Iterator[None]:
-    """Ignore what ffmpeg says of a film that is given up."""
-    try:
-        yield
-    except (subprocess.CalledProcessError, OSError):
-        pass
 
 
 def _writer_of(path: Path) -> Any:

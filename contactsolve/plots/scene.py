@@ -40,7 +40,17 @@ if TYPE_CHECKING:
 __all__ = ["draw_scene", "fit_scene", "positive", "scene"]
 
 _WIDEST = 5.0  # line of the largest impulse [points]
-_ARROW = 0.018  # width of an arrow [inches]
+# Arrows in the units of the axes, with a width in inches.
+_ARROWS: dict[str, Any] = {
+    "angles": "xy",
+    "scale_units": "xy",
+    "scale": 1.0,
+    "units": "inches",
+    "width": 0.018,
+    "headwidth": 4.5,
+    "headlength": 5.5,
+    "headaxislength": 5.0,
+}
 _PALE = 0.45  # what is left of the colour of bodies below impulses
 
 _Project = Callable[[np.ndarray], np.ndarray]
@@ -258,8 +268,18 @@ def _draw_links(
         ax.add_collection(lines(paths, **look), autolim=False)
     elif len(start):
         (x, y), (u, v) = start.T, (end - start).T
-        look = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "units": "inches"}
-        heads = {"width": _ARROW, "headwidth": 4.5, "headlength": 5.5, "headaxislength": 5.0}
+        look: dict[str, Any] = {
+            "angles": "xy",
+            "scale_units": "xy",
+            "scale": 1.0,
+            "units": "inches",
+        }
+        heads: dict[str, Any] = {
+            "width": _ARROW,
+            "headwidth": 4.5,
+            "headlength": 5.5,
+            "headaxislength": 5.0,
+        }
         ax.quiver(x, y, u, v, color=colors, zorder=4, **look, **heads)
     return scale if len(start) or largest is not None else None
 
@@ -272,7 +292,7 @@ def _draw_joints(ax: Axes, world: World, moment: Moment, stage: Stage, project: 
     look = {"linewidths": 1.4, "colors": COLOR, "capstyle": "round", "zorder": 3}
     ax.add_collection(lines(rods[np.isfinite(rods).all(axis=(1, 2))], **look), autolim=False)
     at = project(marks.points)
-    edge = {"markeredgecolor": "white", "markeredgewidth": 0.6}
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.6}
     ax.plot(at[:, 0], at[:, 1], "o", color=COLOR, markersize=4.0, zorder=3.5, **edge)
 
 

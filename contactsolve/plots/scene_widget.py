@@ -1,4 +1,4 @@
-"""A world in a widget of a notebook, with a slider over a recorded run (k3d, the extra ``widget``)."""
+"""A world in a widget of a notebook, with a slider over a run (k3d, the extra ``widget``)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def scene_widget(
     opacity: float | None = None,
     height: int = 512,
 ) -> k3d.Plot:
-    """Return a widget of a notebook with a world, or with a recorded run and a slider over its time.
+    """Return a widget of a notebook with a world, or with a run and a slider over its time.
 
     The same as `scene` and `motion` draw, to be turned with the mouse. Worlds of the plane are seen
     from the front. ``widget.get_snapshot()`` is an HTML page of it, which needs no notebook.
