@@ -268,19 +268,7 @@ def _draw_links(
         ax.add_collection(lines(paths, **look), autolim=False)
     elif len(start):
         (x, y), (u, v) = start.T, (end - start).T
-        look: dict[str, Any] = {
-            "angles": "xy",
-            "scale_units": "xy",
-            "scale": 1.0,
-            "units": "inches",
-        }
-        heads: dict[str, Any] = {
-            "width": _ARROW,
-            "headwidth": 4.5,
-            "headlength": 5.5,
-            "headaxislength": 5.0,
-        }
-        ax.quiver(x, y, u, v, color=colors, zorder=4, **look, **heads)
+        ax.quiver(x, y, u, v, color=colors, zorder=4, **_ARROWS)
     return scale if len(start) or largest is not None else None
 
 
