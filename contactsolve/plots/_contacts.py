@@ -32,6 +32,7 @@ POINTS, FORCES, ARROWS = "points", "forces", "arrows"
 _KINDS = (POINTS, FORCES, ARROWS)
 
 _LEAST = 1e-3  # of the largest impulse: weaker contacts are left out
+_LONGEST = 2.0  # arrow, in lengths of that of the largest impulse
 _WEAK_TO_STRONG = ["#f0b429", "#e36b2c", "#b3173c", "#4a0a2c"]
 
 
@@ -67,7 +68,7 @@ def links_of(kind: str, moment: Moment, largest: float, length: float) -> Links:
     largest
         Impulse that is drawn in full [N s]: weaker ones than 0.1 % of it are left out.
     length
-        Of an arrow with this impulse [m].
+        Of an arrow with this impulse [m]; others are at most twice as long.
     """
     contacts = moment.contacts
     assert contacts is not None
@@ -81,7 +82,9 @@ def links_of(kind: str, moment: Moment, largest: float, length: float) -> Links:
         vectors = impulse_vectors(contacts)
         vectors = np.where(contacts.bodies[:, 1:] < 0, -vectors, vectors)
         sizes = np.linalg.norm(vectors, axis=1)
-        ends = [contacts.points, contacts.points + vectors * (length / max(largest, 1e-300))]
+        lengths = length * np.minimum(sizes / max(largest, 1e-300), _LONGEST)
+        directions = vectors / np.maximum(sizes, 1e-300)[:, None]
+        ends = [contacts.points, contacts.points + lengths[:, None] * directions]
     order = np.argsort(sizes)
     order = order[sizes[order] > _LEAST * largest]
     return Links(ends[0][order], ends[1][order], sizes[order])
@@ -109,8 +112,8 @@ def impulse_vectors(contacts: Contacts) -> np.ndarray:
 def largest_impulse(kind: str, moments: list[Moment]) -> float:
     """Return the impulse that is drawn in full.
 
-    That is the largest one of a moment; of several moments the number that the largest ones of nine
-    in ten do not exceed, so that a short impact does not make all others faint.
+    That is the largest one of a moment; of several moments the median of these, because impacts are
+    many times larger than the impulses of bodies at rest.
     """
     sizes = []
     for moment in moments:
@@ -121,7 +124,7 @@ def largest_impulse(kind: str, moments: list[Moment]) -> float:
             values = np.linalg.norm(impulse_vectors(moment.contacts), axis=1)
         sizes.append(float(values.max(initial=0.0)))
     sizes = [size for size in sizes if size > 0]
-    return float(np.quantile(sizes, 0.9, method="higher")) if sizes else 0.0
+    return float(np.median(sizes)) if sizes else 0.0
 
 
 def arrow_length(stage: Stage, box: tuple[np.ndarray, np.ndarray]) -> float:

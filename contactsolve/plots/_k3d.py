@@ -84,6 +84,7 @@ def mapped(scale: Scale) -> dict[str, Any]:
     low, high = scale.colors.get_clim()
     colors = scale.colors.get_cmap()(at)[:, :3]
     return {
+        "color": 0xFFFFFF,  # multiplies those of the scale
         "color_map": np.column_stack([at, colors]).astype(np.float32).ravel(),
         "color_range": [float(low), float(high)],
     }

@@ -40,8 +40,8 @@ def snapshots(
         Where to draw; default: a new figure.
     **options
         Of `scene`, but poses. Colours, arrows and lines are to one scale at all times:
-        `largest_impulse` is by default that which the largest impulse of nine steps in ten does
-        not exceed.
+        `largest_impulse` is by default the median of the frames' largest impulses, because impacts
+        are many times larger than the impulses of bodies at rest.
 
     Returns
     -------
@@ -94,8 +94,8 @@ def motion(
         Where to draw; default: a new figure.
     **options
         Of `scene`, but poses. Colours, arrows and lines are to one scale at all times:
-        `largest_impulse` is by default that which the largest impulse of nine steps in ten does
-        not exceed.
+        `largest_impulse` is by default the median of the frames' largest impulses, because impacts
+        are many times larger than the impulses of bodies at rest.
 
     Returns
     -------

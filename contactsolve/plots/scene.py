@@ -115,7 +115,8 @@ def scene(
         the bodies do not exceed, if the largest is more than twice that.
     largest_impulse : float, optional
         The impulse with the widest line, the longest arrow and the last colour of the contacts'
-        scale [N s]. Larger ones look the same, but for longer arrows. Default: the largest one.
+        scale [N s]. Larger ones look the same; arrows are at most twice as long. Default: the
+        largest one.
     colorbar : bool, default True
         Show the scales of colours, if there are any: that of bodies beside the axes, that of
         contacts below them.

@@ -156,7 +156,7 @@ def scene_widget(
     if hasattr(plot, "time_interpolation"):
         plot.time_interpolation = contacts is None
     for text in labels:
-        plot += k3d.text2d(text, (0.02, 0.98), 0, 1.0, "lb", label_box=False, is_html=True)
+        plot += k3d.text2d(text, (0.02, 0.02), 0, 1.0, "lt", label_box=False, is_html=True)
     shown.place_camera(plot, view)
     return plot
 
@@ -306,7 +306,7 @@ class _Shown:
             plot += mesh
         if lines:
             ends = np.concatenate(lines)
-            self._add_lines(plot, [ends], np.arange(len(ends)).reshape(-1, 2), None, 0xC8C3BA)
+            self._add_lines(plot, [ends], np.arange(len(ends)).reshape(-1, 2), None, 0x8D8A84)
 
     def place_camera(self, plot: k3d.Plot, view: str | tuple[float, float]) -> None:
         """Look at the box."""
