@@ -22,8 +22,8 @@ class Frames(Protocol):
 
     times: np.ndarray  # (frames,) [s]
 
-    def draw(self, ax: Axes, number: int) -> None:
-        """Draw a picture, with its time as a title."""
+    def draw(self, ax: Axes, number: int, *, bars: bool = False) -> None:
+        """Draw a picture, with its time as a title, and with `bars` its scales of colours."""
 
 
 def require_speed(speed: float) -> None:

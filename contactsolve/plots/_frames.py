@@ -68,7 +68,7 @@ class WorldFrames:
                 raise TypeError(f"{name} is no option here: the run has poses")
         kind = options.get("contacts")
         require_kind(kind)
-        self.world, self.options = world, {"colorbar": False, **options}
+        self.world, self.options = world, dict(options)
         self.rows, self.moments = _moments(world, run, rows, self._needs_velocities(options))
         if kind is not None and self.moments[0].contacts is None:
             raise TypeError(
@@ -99,9 +99,10 @@ class WorldFrames:
         low, high = map(np.array, zip(*boxes, strict=True))
         return low.min(axis=0), high.max(axis=0)
 
-    def draw(self, ax: Axes, number: int) -> None:
-        """Draw one of the moments."""
-        draw_scene(self.world, self.moments[number], ax, **self.options)
+    def draw(self, ax: Axes, number: int, *, bars: bool = False) -> None:
+        """Draw one of the moments; `bars`: with the scales of colours."""
+        shown = {"colorbar": bars, **self.options}
+        draw_scene(self.world, self.moments[number], ax, **shown)
         ax.set_title(f"t = {self.times[number]:.3g} s", fontsize="medium")
 
 

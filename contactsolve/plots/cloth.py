@@ -165,8 +165,8 @@ class ClothFrames:
         self._cloth, self._recording, self._options = cloth, recording, dict(options)
         self._options.setdefault("window", _window_of_run(cloth, recording, self.rows))
 
-    def draw(self, ax: Axes, number: int) -> None:
-        """Draw one of the times."""
+    def draw(self, ax: Axes, number: int, *, bars: bool = False) -> None:  # noqa: ARG002
+        """Draw one of the times; there are no scales of colours."""
         frame = self._recording[self.rows[number]]
         _cloth(self._cloth, positions=frame.positions, time=frame.time, ax=ax, **self._options)
         ax.set_title(f"t = {frame.time:.3g} s", fontsize="medium")

@@ -119,10 +119,12 @@ def film(
     with replacement(target, target.suffix.lower()) as temporary:
         figure = _figure()
         with make(temporary, rate) as writer, step_bar(len(shots), progress, "frame") as advance:
+            ax = figure.subplots()
             for number, shot in enumerate(shots):
-                _draw(figure, frames, shot.number)
+                ax.clear()
+                frames.draw(ax, shot.number, bars=number == 0)
                 if number == 0:
-                    _resize(figure, size)
+                    _lay_out(figure, size)
                 writer.add(figure, shot.repeats)
                 advance()
     return target.resolve()
@@ -145,7 +147,7 @@ def _frames_of(source: Any, record: Any, options: dict[str, Any]) -> Frames:
             raise TypeError("record is None: a film of a cloth needs its cloth.Recording")
         return ClothFrames(source, record, None, options)
     world, run = run_of(source, record)
-    return WorldFrames(world, run, None, {"colorbar": True, **options})
+    return WorldFrames(world, run, None, options)
 
 
 def _shots(times: np.ndarray, every: int | None, rate: float, speed: float) -> list[_Shot]:
@@ -173,14 +175,11 @@ def _figure() -> Figure:
     return figure
 
 
-def _draw(figure: Figure, frames: Frames, number: int) -> None:
-    """Draw one picture on new axes, with its scales of colours."""
-    figure.clear()
-    frames.draw(figure.subplots(), number)
+def _lay_out(figure: Figure, size: tuple[int, int] | None) -> None:
+    """Give the figure its size [pixels], even numbers of them, and its axes their places for good.
 
-
-def _resize(figure: Figure, size: tuple[int, int] | None) -> None:
-    """Give the figure its size [pixels]: an even number of them."""
+    All frames have the same places and scales of colours, which are drawn once.
+    """
     if size is None:
         ax, *bars = figure.axes
         below = any(bar.get_xlabel() for bar in bars)
@@ -190,6 +189,8 @@ def _resize(figure: Figure, size: tuple[int, int] | None) -> None:
         width, height = figure.get_size_inches() * _DPI
         size = (2 * round(width / 2), 2 * round(height / 2))
     figure.set_size_inches(size[0] / _DPI, size[1] / _DPI)
+    figure.canvas.draw()
+    figure.set_layout_engine("none")
 
 
 # ---- formats -------------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def _draw_links(
     most = _contacts.largest_impulse(kind, [moment])
     full = most if largest is None else positive("largest_impulse", largest)
     links = links_of(kind, moment, full, length)
-    scale = Scale(impulse_colors(full, most > full), name_of(kind))
+    scale = Scale(impulse_colors(full, largest is not None or most > full), name_of(kind))
     start, end = project(links.start), project(links.end)
     colors = scale.colors.to_rgba(links.impulses)
     if kind == FORCES:
