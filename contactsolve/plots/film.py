@@ -111,7 +111,7 @@ def film(
     if every is not None:
         if speed is not None:
             raise TypeError("speed is given: with every=, each frame is a row, at frame_rate")
-        every = count("every", every)
+        every = count("every", every, least=1)
     require_speed(1.0 if speed is None else speed)
 
     frames = _frames_of(source, record, options)
@@ -263,7 +263,7 @@ def _mp4(path: Path, rate: float) -> Iterator[_Writer]:
             raise
         writer.finish()
     except subprocess.CalledProcessError as error:
-        said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+        said = str(error.stderr or "").strip().splitlines()
         raise RuntimeError(
             f"ffmpeg failed (exit status {error.returncode}): {said[-1] if said else 'no message'}"
         ) from error

@@ -80,7 +80,8 @@ def test_axes_stay_at_their_place_and_a_scale_of_colours_is_drawn_once(run, tmp_
     assert pixels[0].shape[1] == 640
     right = [one[40:, 560:] for one in pixels]  # the bar
     assert np.ptp(right[0]) > 100
-    assert all((one == right[0]).mean() > 0.98 for one in right)
+    # Each frame has its own 256 colours.
+    assert all((abs(one - right[0]).max(axis=2) < 48).mean() > 0.99 for one in right)
 
 
 def test_a_recording_is_a_film_with_contacts_by_itself(tmp_path):
@@ -115,7 +116,8 @@ def test_a_film_that_fails_leaves_the_old_one(run, tmp_path, monkeypatch, error)
         if len(made) == 2:
             raise error("stop")
 
-    monkeypatch.setattr("contactsolve.plots.film._GifWriter.add", fail)
+    writer = sys.modules["contactsolve.plots.film"]._GifWriter
+    monkeypatch.setattr(writer, "add", fail)
     with pytest.raises(error):
         cs.plots.film(run, path)
     assert path.read_bytes() == b"old"
@@ -147,7 +149,7 @@ def test_wrong_arguments(run, tmp_path, name, options, error, text):
 def test_worlds_without_a_run_and_wrong_sources_are_refused(tmp_path):
     world = World(2)
     world.add_body(Disc(0.5), mass=1.0)
-    with pytest.raises(ValueError, match="world has made no run: call world.run"):
+    with pytest.raises(ValueError, match=r"world has made no run: call world\.run"):
         cs.plots.film(world, tmp_path / "film.gif")
     with pytest.raises(TypeError, match="record is 3"):
         cs.plots.film(world, tmp_path / "film.gif", 3)
