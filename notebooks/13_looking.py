@@ -30,7 +30,7 @@ from IPython.display import Image
 
 import contactsolve as cs
 
-plt.rcParams["figure.dpi"] = 130
+plt.rcParams["figure.dpi"] = 100
 folder = Path(tempfile.mkdtemp())
 
 # %% [markdown]
@@ -87,7 +87,7 @@ assert few < len(share) / 8
 
 # %%
 path = cs.plots.film(
-    recording, folder / "hopper.gif", contacts="forces", speed=0.1, frame_rate=10, size=(420, 400)
+    recording, folder / "hopper.gif", contacts="forces", speed=0.1, frame_rate=10, size=(360, 340)
 )
 assert path.stat().st_size < 2_000_000
 Image(filename=path)
