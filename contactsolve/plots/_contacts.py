@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from contactsolve._optional import optional
+from contactsolve.dynamics import World
 from contactsolve.dynamics.contacts import Contacts
 from contactsolve.geometry import tangent_basis
-from contactsolve.plots._stage import Moment, Stage, reaches
+from contactsolve.plots._stage import Moment, reaches
 
 if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
@@ -127,11 +128,14 @@ def largest_impulse(kind: str, moments: list[Moment]) -> float:
     return float(np.median(sizes)) if sizes else 0.0
 
 
-def arrow_length(stage: Stage, box: tuple[np.ndarray, np.ndarray]) -> float:
-    """Return the length of an arrow of the largest impulse: of the size of the bodies."""
+def arrow_length(world: World, box: tuple[np.ndarray, np.ndarray]) -> float:
+    """Return the length of an arrow of the largest impulse: of the size of the bodies.
+
+    It is that of all bodies of the world, so that it is the same at all times.
+    """
     whole = float(np.linalg.norm(box[1] - box[0]))
-    reach = reaches(stage)
-    reach = reach[np.isfinite(reach) & (stage.bodies >= 0)]
+    reach = reaches([one for one in world.shapes if one.body >= 0])
+    reach = reach[np.isfinite(reach)]
     return min(0.2 * whole, 2.5 * float(np.median(reach))) if len(reach) else 0.2 * whole
 
 

@@ -66,7 +66,7 @@ def _placed(stage: Stage, body: int) -> tuple[np.ndarray, np.ndarray]:
 def _sizes(world: World, stage: Stage) -> np.ndarray:
     """Return the size of each body, and of body −1: the thickness of its thickest shape."""
     sizes = np.zeros(world.bodies + 1)
-    for one, reach in zip(stage.shapes, reaches(stage).tolist(), strict=True):
+    for one, reach in zip(stage.shapes, reaches(stage.shapes).tolist(), strict=True):
         thin = one.shape.numbers[0] if one.shape.kind in ("capsule", "cylinder") else reach
         if one.body >= 0:
             sizes[one.body] = max(sizes[one.body], thin)

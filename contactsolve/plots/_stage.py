@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -152,11 +154,12 @@ def _rotations(orientations: np.ndarray, dimension: int) -> np.ndarray:
 # ---- what is shown ------------------------------------------------------------------------------
 
 
-def reaches(stage: Stage) -> np.ndarray:
+def reaches(shapes: Sequence[PlacedShape]) -> np.ndarray:
     """Return the radius of a ball about each shape's origin that holds it; NaN: a half-space."""
-    return np.array([_reach(one.shape) for one in stage.shapes])
+    return np.array([_reach(one.shape) for one in shapes])
 
 
+@lru_cache(maxsize=4096)
 def _reach(shape: Shape) -> float:
     if shape.kind == "half_space":
         return float("nan")
@@ -165,7 +168,7 @@ def _reach(shape: Shape) -> float:
 
 def window_of(stage: Stage) -> tuple[np.ndarray, np.ndarray]:
     """Return the corners of a box that holds all bodies; all shapes if there are no bodies."""
-    reach = reaches(stage)
+    reach = reaches(stage.shapes)
     chosen = np.isfinite(reach) & (stage.bodies >= 0)
     chosen = chosen if chosen.any() else np.isfinite(reach)
     if not chosen.any():

@@ -219,7 +219,7 @@ def draw_scene(
         ax.plot(at[:, 0], at[:, 1], ".", color="k", markersize=3.5, zorder=4)
     elif contacts is not None:
         links = _draw_links(
-            ax, contacts, moment, largest_impulse, arrow_length(stage, box), project
+            ax, contacts, moment, largest_impulse, arrow_length(world, box), project
         )
     ax.set_aspect("equal")
     ax.set_axis_off()

@@ -156,7 +156,7 @@ def scene_widget(
     if hasattr(plot, "time_interpolation"):
         plot.time_interpolation = contacts is None
     for text in labels:
-        plot += k3d.text2d(text, (0.02, 0.02), 0, 1.0, "lt", label_box=False, is_html=True)
+        plot += k3d.text2d(text, position=(0.02, 0.02), color=0, label_box=False, is_html=True)
     shown.place_camera(plot, view)
     return plot
 
@@ -321,7 +321,7 @@ class _Shown:
         """Add force chains or arrows; return the name of their scale of colours."""
         most = _contacts.largest_impulse(kind, self._moments)
         full = most if largest is None else positive("largest_impulse", largest)
-        length = arrow_length(self._stages[0], (self._low, self._high))
+        length = arrow_length(self._world, (self._low, self._high))
         links = [links_of(kind, moment, full, length) for moment in self._moments]
         number = max(len(one.impulses) for one in links)
         if number == 0:
@@ -351,7 +351,7 @@ class _Shown:
         number = max(map(len, found))
         if number == 0:
             return
-        size = 0.1 * arrow_length(self._stages[0], (self._low, self._high))
+        size = 0.1 * arrow_length(self._world, (self._low, self._high))
         missing = [number - len(one) for one in found]
         places = [
             single(np.vstack([one, np.tile(self._nowhere, (rest, 1))]))
@@ -364,7 +364,7 @@ class _Shown:
         """Add the points and the axes of joints."""
         pairs = zip(self._moments, self._stages, strict=True)
         marks = [marks_of(self._world, moment, stage) for moment, stage in pairs]
-        size = 0.12 * arrow_length(self._stages[0], (self._low, self._high))
+        size = 0.12 * arrow_length(self._world, (self._low, self._high))
         color = int(COLOR[1:], 16)
         dots = [np.where(np.isfinite(one.points), one.points, self._nowhere) for one in marks]
         sizes = [_single(size * np.isfinite(one.points).all(axis=1)) for one in marks]

@@ -13,6 +13,7 @@ import contactsolve as cs
 mpl.use("Agg")  # before pyplot looks for a display
 
 from contactsolve.dynamics import Disc, HalfSpace, World
+from contactsolve.plots._frames import WorldFrames
 
 POSES = ("time", "positions", "orientations")
 
@@ -96,6 +97,23 @@ def test_a_recording_is_a_film_with_contacts_by_itself(tmp_path):
     assert sum(durations) == 80  # 0.04 s: two frames
     dark = (first.max(axis=2) < 110) & (first[..., 0] > first[..., 1] + 20)
     assert dark.sum() > 20  # the chain from the centre to the ground
+
+
+def test_a_film_of_a_cloth_and_its_progress(tmp_path, capsys):
+    pytest.importorskip("h5py")
+    pytest.importorskip("tqdm")
+    vertices, faces = cs.cloth.sheet(3, 3, 0.2)
+    cloth = cs.cloth.Cloth(vertices, faces, density=0.2, young=50.0)
+    cloth.run(0.02, 5e-3, record=tmp_path / "run.vtkhdf")
+    with cs.cloth.Recording(tmp_path / "run.vtkhdf") as recording:
+        with pytest.raises(TypeError, match=r"a film of a cloth needs its cloth\.Recording"):
+            cs.plots.film(cloth, tmp_path / "film.gif")
+        options = {"every": 2, "frame_rate": 5, "pixels": 60, "size": (100, 120)}
+        path = cs.plots.film(cloth, tmp_path / "film.gif", recording, progress=True, **options)
+    pixels, durations = frames_of(path)
+    assert durations == [200, 200, 200]
+    assert pixels[0].shape == (120, 100, 3)
+    assert "frame" in capsys.readouterr().err
 
 
 # ---- what fails ----------------------------------------------------------------------------------
@@ -211,6 +229,25 @@ def test_the_words_of_ffmpeg_are_told_and_the_old_film_stays(run, tmp_path, ffmp
     (tmp_path / "film.mp4").write_bytes(b"old")
     with pytest.raises(RuntimeError, match=r"ffmpeg failed \(exit status 7\): Unknown encoder"):
         cs.plots.film(run, tmp_path / "film.mp4", size=(200, 160), every=10)
+    assert (tmp_path / "film.mp4").read_bytes() == b"old"
+    assert leftovers(tmp_path) == ["bin", "film.mp4"]
+
+
+def test_ctrl_c_ends_ffmpeg_and_leaves_the_old_film(run, tmp_path, ffmpeg, monkeypatch):
+    ffmpeg(COUNTING)
+    (tmp_path / "film.mp4").write_bytes(b"old")
+    draw, drawn = WorldFrames.draw, []
+
+    def stop(self, ax, number, **options):
+        drawn.append(number)
+        if len(drawn) == 3:
+            raise KeyboardInterrupt
+        draw(self, ax, number, **options)
+
+    monkeypatch.setattr(WorldFrames, "draw", stop)
+    with pytest.raises(KeyboardInterrupt):
+        cs.plots.film(run, tmp_path / "film.mp4", size=(200, 160))
+    assert drawn == [0, 2, 4]
     assert (tmp_path / "film.mp4").read_bytes() == b"old"
     assert leftovers(tmp_path) == ["bin", "film.mp4"]
 
