@@ -96,5 +96,5 @@ def look_from(plot: k3d.Plot, camera: Camera, low: np.ndarray, high: np.ndarray)
     distance = camera.distance if np.isfinite(camera.distance) else 5.0 * radius
     eye = camera.center + distance * camera.axes[2]
     plot.camera_auto_fit = False
-    plot.camera_fov = float(np.degrees(2 * np.arcsin(min(0.9 * radius / distance, 0.9))))
+    plot.camera_fov = float(np.degrees(2 * np.arcsin(min(radius / distance, 0.9))))
     plot.camera = [*eye.tolist(), *camera.center.tolist(), *camera.axes[1].tolist()]

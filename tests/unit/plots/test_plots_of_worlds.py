@@ -28,7 +28,8 @@ from contactsolve.dynamics import (
     World,
 )
 from contactsolve.plots._camera import VIEWS, camera_of
-from contactsolve.plots._contacts import impulse_vectors
+from contactsolve.plots._contacts import arrow_length, impulse_vectors
+from contactsolve.plots._frames import WorldFrames
 from contactsolve.plots._joints import marks_of
 from contactsolve.plots._meshes import mesh, outline
 from contactsolve.plots._space import Bodies
@@ -327,7 +328,7 @@ def test_arrows_are_the_impulses_on_the_second_body_or_on_the_free_one(ax):
     pushed = np.array([[0.2, 0.0, 0.0], [0.0, 0.0, 0.0]])
     world = World(2, method="gauss_seidel", rtol=1e-10, forces=lambda _: pushed)
     world.add_fixed(HalfSpace([0, 1]), material=Material(0.5))
-    slab = world.add_body(Polygon([[-1, 0], [1, 0], [1, 0.2], [-1, 0.2]]), [0, 0.1], mass=1.0)
+    world.add_body(Polygon([[-1, 0], [1, 0], [1, 0.2], [-1, 0.2]]), [0, 0.1], mass=1.0)
     world.add_body(Disc(0.2), [0, 0.4], mass=1.0)
     world.step()
     cs.plots.scene(world, contacts="arrows", ax=ax)
@@ -337,9 +338,16 @@ def test_arrows_are_the_impulses_on_the_second_body_or_on_the_free_one(ax):
     unit = 9.81 * world.time_step / impulses[heights > 0.1, 1].sum()  # N s in a metre of arrow
     below = unit * impulses[heights < 0.1].sum(axis=0)
     np.testing.assert_allclose(below, [-0.2e-3, 2 * 9.81e-3], rtol=1e-6)
-    assert slab == 0
+
+    # The largest has the length of a large arrow; those above the scale have at most twice that.
     sizes = np.linalg.norm(impulses, axis=1)
-    assert sizes.max() == pytest.approx(2.5 * 0.2, rel=2.0)
+    length = arrow_length(world, window_of(stage_of(world)))
+    assert sizes.max() == pytest.approx(length, rel=1e-9)
+    other = Figure().subplots()
+    cs.plots.scene(world, contacts="arrows", largest_impulse=1e-3, ax=other)
+    clipped = next(one for one in other.collections if isinstance(one, Quiver))
+    longest = np.hypot(clipped.U, clipped.V).max()
+    assert longest == pytest.approx(2 * length, rel=1e-9)
 
 
 def test_impulse_vectors_change_momentum_as_the_bodies_did():
@@ -481,6 +489,9 @@ def test_frames_of_a_recording_have_their_contacts(tmp_path, ax):
         assert len(first.get_paths()) == len(last.get_paths()) == 3
         # The body that is added within the run is absent before.
         assert [len(bodies_of(one).get_paths()) for one in axes] == [3, 4]
+        frames = WorldFrames(world, recording, None, {"contacts": "forces"})
+        sizes = [frame.contacts.impulses[:, 0].max() for frame in recording]
+        assert frames.options["largest_impulse"] == pytest.approx(np.median(sizes))
         cs.plots.scene(world, frame=recording[1], contacts="points", ax=ax)
         drawn = np.column_stack(ax.lines[-1].get_data())
         np.testing.assert_array_equal(drawn, recording[1].contacts.points)
