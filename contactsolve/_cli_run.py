@@ -148,7 +148,7 @@ def _draw(chosen: argparse.Namespace, world: cs.dynamics.World, picture: Picture
         world, color=chosen.color, contacts=chosen.contacts, view=chosen.view, ax=picture.axes[0]
     )
     picture.axes[0].set_title(f"{chosen.scene.replace('_', ' ')}, t = {world.time:.3g} s")
-    fit_figure(picture.axes[:1], 6.0, above=0.7 if chosen.contacts == "forces" else 0.35)
+    fit_figure(picture.axes[:1], 6.0, above=0.35 + 0.7 * (chosen.contacts in ("forces", "arrows")))
     return picture.save()
 
 
@@ -235,8 +235,8 @@ def _add_outputs(common: argparse.ArgumentParser) -> None:
     )
     common.add_argument(
         "--contacts",
-        choices=("points", "forces"),
-        help="draw contacts as points, or forces as lines as wide as they are large",
+        choices=("points", "forces", "arrows"),
+        help="draw contacts as points, force chains as lines, or impulses as arrows",
     )
     common.add_argument(
         "--view",

@@ -15,6 +15,7 @@ _PACKAGES = {
     "meshio": ("meshio", "cloth"),
     "mujoco": ("MuJoCo", "mujoco"),
     "pandas": ("pandas", "notebook"),
+    "PIL": ("Pillow", "plot"),
     "pinocchio": ("Pinocchio", "pinocchio"),
     "pymetis": ("pymetis", "partition"),
     "tqdm": ("tqdm", "notebook"),

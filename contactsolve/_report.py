@@ -302,10 +302,12 @@ def _seconds(progress: Any) -> float:
 
 
 @contextmanager
-def step_bar(total: int, progress: bool | float) -> Iterator[Callable[[], None]]:
+def step_bar(
+    total: int, progress: bool | float, unit: str = "step"
+) -> Iterator[Callable[[], None]]:
     """Return a function that moves a bar over steps by one; nothing is shown without `progress`."""
     if not progress:
         yield lambda: None
         return
-    with _tqdm(progress, total=total, unit="step", desc="contactsolve") as bar:
+    with _tqdm(progress, total=total, unit=unit, desc="contactsolve") as bar:
         yield lambda: bar.update(1)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contactsolve._optional import optional
+from contactsolve.io._replacement import replacement
 from contactsolve.io._unclosed import Unclosed, is_unclosed
 
 FORMAT = "contactsolve"  # the root attribute `format` of the files of `io.saved`
@@ -42,17 +41,10 @@ def new_file(path: Path, what: str, *, overwrite: bool) -> Iterator[Any]:
     """
     h5py = optional("h5py", what)
     refuse_existing(path, overwrite)
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {path} does not exist")
-    temporary = target.with_name(f".{FORMAT}-{secrets.token_hex(8)}.tmp")
-    try:
+    with replacement(path) as temporary:
         with h5py.File(temporary, "x") as file:
             yield file
         refuse_existing(path, overwrite)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class Dataset(NamedTuple):

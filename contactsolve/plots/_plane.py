@@ -16,9 +16,9 @@ from contactsolve.plots._surfaces import clipped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_in_plane"]
+__all__ = ["GROUND", "draw_in_plane", "grounds_of"]
 
-_GROUND, _SURFACE = "#e9e6e0", "#8d8a84"
+GROUND, _SURFACE = "#e9e6e0", "#8d8a84"
 
 
 def draw_in_plane(
@@ -31,12 +31,10 @@ def draw_in_plane(
     corners = [
         outline(stage.shapes[k].shape, sides) @ stage.turns[k].T + stage.centers[k] for k in solid
     ]
-    low, high = box
-    margin = 0.05 * max((high - low).max(), 1e-12)
-    low, high = low - margin, high + margin
-    for k, one in enumerate(stage.shapes):
-        if one.shape.kind == "half_space":
-            _draw_half_plane(ax, one.shape.numbers, stage.centers[k], stage.turns[k], low, high)
+    low, high = _widened(*box)
+    for area, surface in grounds_of(stage, *box):
+        ax.fill(area[:, 0], area[:, 1], facecolor=GROUND, edgecolor="none", zorder=0)
+        ax.plot(surface[:, 0], surface[:, 1], color=_SURFACE, linewidth=1.0, zorder=0.5)
 
     # All bodies, and the lines that show how discs are turned.
     ax.add_collection(
@@ -59,22 +57,28 @@ def draw_in_plane(
     return lambda points: points
 
 
-def _draw_half_plane(
-    ax: Axes,
-    numbers: tuple[float, ...],
-    center: np.ndarray,
-    turn: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-) -> None:
-    """Draw the part of a half-plane within the window, and its surface."""
-    length = math.hypot(*numbers[:2])
-    normal = turn @ np.array(numbers[:2]) / length
-    offset = numbers[3] / length + normal @ center
+def _widened(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of what is seen around a box."""
+    margin = 0.05 * max((high - low).max(), 1e-12)
+    return low - margin, high + margin
+
+
+def grounds_of(
+    stage: Stage, low: np.ndarray, high: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the parts of half-planes that are seen around a box, and ends of their surfaces."""
+    low, high = _widened(low, high)
     window = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
-    part = clipped(window, normal[None], np.array([offset]))
-    if not len(part):
-        return
-    ax.fill(part[:, 0], part[:, 1], facecolor=_GROUND, edgecolor="none", zorder=0)
-    surface = part[abs(part @ normal - offset) <= 1e-9 * np.ptp(window)]
-    ax.plot(surface[:, 0], surface[:, 1], color=_SURFACE, linewidth=1.0, zorder=0.5)
+    found = []
+    for k, one in enumerate(stage.shapes):
+        if one.shape.kind != "half_space":
+            continue
+        numbers = one.shape.numbers
+        length = math.hypot(*numbers[:2])
+        normal = stage.turns[k] @ np.array(numbers[:2]) / length
+        offset = numbers[3] / length + normal @ stage.centers[k]
+        area = clipped(window, normal[None], np.array([offset]))
+        if len(area):
+            surface = area[abs(area @ normal - offset) <= 1e-9 * np.ptp(window)]
+            found.append((area, surface))
+    return found

@@ -25,11 +25,11 @@ from contactsolve.plots._visibility import Solid, back_to_front
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Bodies", "draw_in_space"]
+__all__ = ["GROUND", "Bodies", "Plane", "draw_in_space", "grid_of", "planes_of"]
 
 # Spheres up to which each level of detail holds: lit areas, corners of an area, sides of a mesh.
 _DETAIL = ((300, 12, 60, 36), (2000, 7, 32, 24), (float("inf"), 4, 20, 14))
-_GROUND = np.array([0.945, 0.938, 0.925])
+GROUND = np.array([0.945, 0.938, 0.925])
 
 
 def draw_in_space(
@@ -49,7 +49,7 @@ def draw_in_space(
     detail = next(rest for most, *rest in _DETAIL if len(stage.shapes) <= most)
     bodies = Bodies(stage, camera, detail)
 
-    planes = _planes(stage, low, high)
+    planes = planes_of(stage, low, high)
     corners = [_draw_plane(ax, camera, plane, bodies, high - low) for plane in planes]
     drawn, owners = bodies.polygons(colors)
     ax.add_collection(
@@ -184,14 +184,14 @@ def _turned(own: Mesh, center: np.ndarray, turn: np.ndarray) -> _TurnedMesh:
 # ---- planes -------------------------------------------------------------------------------------
 
 
-class _Plane(NamedTuple):
+class Plane(NamedTuple):
     normal: np.ndarray
     offset: float
     corners: np.ndarray  # of the part that is drawn
     axes: np.ndarray  # within the plane
 
 
-def _planes(stage: Stage, low: np.ndarray, high: np.ndarray) -> list[_Plane]:
+def planes_of(stage: Stage, low: np.ndarray, high: np.ndarray) -> list[Plane]:
     """Return the surfaces of half-spaces, as far as bodies are near, without what others cover."""
     which = [k for k, one in enumerate(stage.shapes) if one.shape.kind == "half_space"]
     numbers = np.array([stage.shapes[k].shape.numbers for k in which]).reshape(-1, 4)
@@ -209,7 +209,7 @@ def _planes(stage: Stage, low: np.ndarray, high: np.ndarray) -> list[_Plane]:
         others = np.arange(len(which)) != k
         corners = clipped(flat @ axes + offset * normal, -normals[others], -offsets[others])
         if len(corners) > 2:
-            planes.append(_Plane(normal, float(offset), corners, axes))
+            planes.append(Plane(normal, float(offset), corners, axes))
     return planes
 
 
@@ -218,7 +218,7 @@ def _ranges(box: np.ndarray, axes: np.ndarray) -> list[tuple[float, float]]:
 
 
 def _draw_plane(
-    ax: Axes, camera: Camera, plane: _Plane, bodies: Bodies, size: np.ndarray
+    ax: Axes, camera: Camera, plane: Plane, bodies: Bodies, size: np.ndarray
 ) -> np.ndarray | None:
     """Draw a plane that faces the camera, with grid and shadows; return its corners."""
     patches = optional("matplotlib.patches", "plots need")
@@ -227,10 +227,10 @@ def _draw_plane(
         return None
     flat = camera.project(plane.corners)
     light = float(plane.normal @ camera.light)
-    color = np.clip(_GROUND * (0.93 + 0.09 * max(light, 0.0)), 0.0, 1.0)
+    color = np.clip(GROUND * (0.93 + 0.09 * max(light, 0.0)), 0.0, 1.0)
     area = patches.Polygon(flat, facecolor=color, edgecolor=0.85 * color, linewidth=0.8, zorder=0)
     ax.add_patch(area)
-    lines = [camera.project(line) for line in _grid(plane, _nice(float(size.max()) / 8))]
+    lines = [camera.project(line) for line in grid_of(plane, size)]
     ax.add_collection(
         collections.LineCollection(lines, colors=[0.87 * color], linewidths=0.6, zorder=0.5),
         autolim=False,
@@ -255,8 +255,9 @@ def _nice(length: float) -> float:
     return float(power * max(one for one in (1.0, 2.0, 5.0) if one * power <= length * (1 + 1e-9)))
 
 
-def _grid(plane: _Plane, spacing: float) -> list[np.ndarray]:
-    """Return the lines of a grid within a plane."""
+def grid_of(plane: Plane, size: np.ndarray) -> list[np.ndarray]:
+    """Return the lines of a grid within a plane, for a box of this size, ``(2, 3)`` each."""
+    spacing = _nice(float(size.max()) / 8)
     flat = plane.corners @ plane.axes.T
     lines = []
     for axis in (0, 1):

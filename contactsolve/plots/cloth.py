@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contactsolve._arrays import finite_array
-from contactsolve._optional import optional
 from contactsolve._options import count
 from contactsolve.cloth import Cloth, Recording
+from contactsolve.plots._animation import animation_of
 from contactsolve.plots._axes import fit_figure, new_axes
 from contactsolve.plots._camera import Camera, camera_of
 from contactsolve.plots._cloth import OBSTACLE, Surface, require_same, surfaces_of
+from contactsolve.plots._frames import rows_of
 from contactsolve.plots._raster import rasterize
 from contactsolve.plots._surfaces import light_on, shaded
-from contactsolve.plots.motion import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.axes import Axes
 
-__all__ = ["cloth", "cloth_motion"]
+__all__ = ["ClothFrames", "cloth", "cloth_motion"]
 
 _WRONG_SIDE = 0.8  # brightness of what is seen from behind
 _FINER = 2  # pixels that are drawn for each one of the picture, in both directions
@@ -144,37 +144,32 @@ def cloth_motion(
     >>> with cs.cloth.Recording("sheet.vtkhdf") as recording:  # doctest: +SKIP
     ...     cs.plots.cloth_motion(cloth, recording).save("sheet.gif", writer="pillow")
     """
-    if not speed > 0:
-        raise ValueError(f"speed is {speed}: a positive number is needed")
-    require_same(cloth, recording)
-    for name in ("positions", "time"):
-        if name in options:
-            raise TypeError(f"{name} is no option here: a recording has it")
-    chosen = rows_of(len(recording) if rows is None else rows, len(recording))
-    options.setdefault("window", _window_of_run(cloth, recording, chosen))
-    target = new_axes() if ax is None else ax
-    seconds = recording.times[chosen]
-    step = (seconds[-1] - seconds[0]) / max(1, len(seconds) - 1)
-
-    def draw(row: int) -> list[Any]:
-        frame = recording[row]
-        target.clear()
-        _cloth(cloth, positions=frame.positions, time=frame.time, ax=target, **options)
-        target.set_title(f"t = {frame.time:.3g} s", fontsize="medium")
-        return []
-
-    animation = optional("matplotlib.animation", "plots need")
-    return animation.FuncAnimation(
-        target.figure,
-        draw,
-        frames=chosen,
-        interval=max(1.0, 1e3 * float(step) / speed),
-        init_func=list,
-        blit=False,
-    )
+    return animation_of(lambda: ClothFrames(cloth, recording, rows, options), speed, ax)
 
 
 _cloth = cloth  # where a parameter has its name
+
+
+class ClothFrames:
+    """Pictures of the times of a run of a cloth, to one scale."""
+
+    def __init__(self, cloth: Cloth, recording: Any, rows: Any, options: dict[str, Any]) -> None:
+        if not isinstance(recording, Recording):
+            raise TypeError(f"recording is {recording!r}: a cloth.Recording is needed")
+        require_same(cloth, recording)
+        for name in ("positions", "time"):
+            if name in options:
+                raise TypeError(f"{name} is no option here: a recording has it")
+        self.rows = rows_of(len(recording) if rows is None else rows, len(recording))
+        self.times = recording.times[self.rows]
+        self._cloth, self._recording, self._options = cloth, recording, dict(options)
+        self._options.setdefault("window", _window_of_run(cloth, recording, self.rows))
+
+    def draw(self, ax: Axes, number: int, *, bars: bool = False) -> None:  # noqa: ARG002
+        """Draw one of the times; there are no scales of colours."""
+        frame = self._recording[self.rows[number]]
+        _cloth(self._cloth, positions=frame.positions, time=frame.time, ax=ax, **self._options)
+        ax.set_title(f"t = {frame.time:.3g} s", fontsize="medium")
 
 
 # ---- the box -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from contactsolve._optional import optional
 from contactsolve.cloth import Cloth, Recording
 from contactsolve.plots._cloth import OBSTACLE, require_same, surfaces_of
+from contactsolve.plots._k3d import by_time, new_plot, single, surface
 
 if TYPE_CHECKING:
     import k3d
@@ -55,33 +56,17 @@ def cloth_widget(
     >>> cloth = cs.cloth.scenes.sheet(15)
     >>> widget = cs.plots.cloth_widget(cloth)  # doctest: +SKIP
     """
-    k3d = optional("k3d", "widgets need")
+    optional("k3d", "widgets need")
     require_same(cloth, recording)
     frames = [] if recording is None else [recording[k] for k in range(len(recording))]
     made = [
         surfaces_of(cloth, frame.positions, frame.time, color, obstacle_color) for frame in frames
-    ]
-    shown = made[0] if made else surfaces_of(cloth, None, None, color, obstacle_color)
+    ] or [surfaces_of(cloth, None, None, color, obstacle_color)]
+    times = np.array([frame.time for frame in frames]) if frames else None
 
-    plot = k3d.plot(height=height, grid_visible=False)
-    for k, surface in enumerate(shown):
-        mesh = k3d.mesh(
-            surface.points.astype(np.float32),
-            surface.faces.astype(np.uint32),
-            colors=_as_integers(surface.colors),
-            side="double",
-            flat_shading=False,
-        )
-        if made:
-            mesh.vertices = {
-                f"{frame.time:.6g}": surfaces[k].points.astype(np.float32)
-                for frame, surfaces in zip(frames, made, strict=True)
-            }
+    plot = new_plot(height)
+    for k, shown in enumerate(made[0]):
+        mesh = surface(shown.points, shown.faces, shown.colors, flat_shading=False)
+        mesh.vertices = by_time(times, [single(surfaces[k].points) for surfaces in made])
         plot += mesh
     return plot
-
-
-def _as_integers(colors: np.ndarray) -> np.ndarray:
-    """Return colours as k3d has them, 0xRRGGBB."""
-    red, green, blue = (255 * colors).round().astype(np.uint32).T
-    return red << 16 | green << 8 | blue

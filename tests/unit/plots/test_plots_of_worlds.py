@@ -12,6 +12,7 @@ from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.path import Path
+from matplotlib.quiver import Quiver
 
 from contactsolve.dynamics import (
     Box,
@@ -27,9 +28,12 @@ from contactsolve.dynamics import (
     World,
 )
 from contactsolve.plots._camera import VIEWS, camera_of
+from contactsolve.plots._contacts import arrow_length, impulse_vectors
+from contactsolve.plots._frames import WorldFrames
+from contactsolve.plots._joints import marks_of
 from contactsolve.plots._meshes import mesh, outline
 from contactsolve.plots._space import Bodies
-from contactsolve.plots._stage import stage_of, window_of
+from contactsolve.plots._stage import moment_of, stage_of, window_of
 from contactsolve.plots._visibility import back_to_front
 
 RNG = np.random.default_rng(5)
@@ -312,8 +316,92 @@ def test_force_lines_have_widths_in_proportion_to_impulses(ax):
     np.testing.assert_allclose(np.sort(chain.get_linewidths()) / 5.0, [1 / 3, 2 / 3, 1], rtol=1e-6)
     ends = np.array([path.vertices for path in chain.get_paths()])
     assert sorted(map(float, ends[:, :, 1].min(axis=1))) == pytest.approx([0, 0.5, 1.5], abs=1e-9)
-    (label,) = (text.get_text() for text in ax.get_legend().get_texts())
-    assert label == "normal impulse of 0.0294 N s"
+    (bar,) = ax.figure.axes[1:]
+    assert bar.get_xlabel() == "normal impulse [N s]"
+    assert bar.get_xlim() == pytest.approx((0, 3 * 9.81e-3), rel=1e-6)
+    red, green, _, _ = chain.get_colors()[np.argsort(chain.get_linewidths())].T
+    assert (np.diff(0.3 * red + 0.6 * green) < 0).all()  # the stronger, the darker
+
+
+def test_arrows_are_the_impulses_on_the_second_body_or_on_the_free_one(ax):
+    """A disc is pushed along the ground: the ground's impulse balances weight and push."""
+    pushed = np.array([[0.2, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    world = World(2, method="gauss_seidel", rtol=1e-10, forces=lambda _: pushed)
+    world.add_fixed(HalfSpace([0, 1]), material=Material(0.5))
+    world.add_body(Polygon([[-1, 0], [1, 0], [1, 0.2], [-1, 0.2]]), [0, 0.1], mass=1.0)
+    world.add_body(Disc(0.2), [0, 0.4], mass=1.0)
+    world.step()
+    cs.plots.scene(world, contacts="arrows", ax=ax)
+    arrows = next(one for one in ax.collections if isinstance(one, Quiver))
+    impulses = np.column_stack([arrows.U, arrows.V])
+    heights = arrows.XY[:, 1]
+    unit = 9.81 * world.time_step / impulses[heights > 0.1, 1].sum()  # N s in a metre of arrow
+    below = unit * impulses[heights < 0.1].sum(axis=0)
+    np.testing.assert_allclose(below, [-0.2e-3, 2 * 9.81e-3], rtol=1e-6)
+
+    # The largest has the length of a large arrow; those above the scale have at most twice that.
+    sizes = np.linalg.norm(impulses, axis=1)
+    length = arrow_length(world, window_of(stage_of(world)))
+    assert sizes.max() == pytest.approx(length, rel=1e-9)
+    other = Figure().subplots()
+    cs.plots.scene(world, contacts="arrows", largest_impulse=1e-3, ax=other)
+    clipped = next(one for one in other.collections if isinstance(one, Quiver))
+    longest = np.hypot(clipped.U, clipped.V).max()
+    assert longest == pytest.approx(2 * length, rel=1e-9)
+
+
+def test_impulse_vectors_change_momentum_as_the_bodies_did():
+    """In space: the sum of all impulses on a body is its change of momentum, less the gravity's."""
+    world = World(method="gauss_seidel", rtol=1e-12)
+    world.add_fixed(HalfSpace([0.3, -0.2, 1.0]), material=Material(0.4))
+    ball = world.add_body(
+        Sphere(0.5), [0, 0, 0.5 * np.sqrt(1.13)], mass=2.0, velocity=[1, 2, -1, 0, 0, 3]
+    )
+    before = world.velocities[ball, :3].copy()
+    world.step()
+    contacts = world.contacts
+    sign = np.where(contacts.bodies[:, 1] == ball, 1.0, -1.0)
+    total = (sign[:, None] * impulse_vectors(contacts)).sum(axis=0)
+    gained = 2.0 * (world.velocities[ball, :3] - before - [0, 0, -9.81 * world.time_step])
+    np.testing.assert_allclose(total, gained, atol=1e-9)
+    assert np.linalg.norm(total) > 1
+
+
+def pendulum():
+    world = World(time_step=0.01)
+    world.add_fixed(HalfSpace([0, 0, 1], -3.0))
+    arm = world.add_body(Box([0.5, 0.05, 0.05]), [0.5, 0, 0], density=100.0)
+    tip = world.add_body(Sphere(0.1), [1.5, 0, 0], density=100.0)
+    world.joints.hinge(-1, arm, [0, 0, 0], [0, 1, 0])
+    world.joints.distance(arm, tip, [1, 0, 0], [1.5, 0, 0])
+    return world
+
+
+def test_joints_are_at_their_points_and_along_their_axes(ax):
+    world = pendulum()
+    world.run(30)
+    moment = moment_of(world)
+    marks = marks_of(world, moment, stage_of(world, moment))
+    np.testing.assert_allclose(marks.points[:2], 0, atol=1e-3)
+    np.testing.assert_allclose(marks.points[3], world.positions[1], atol=1e-9)
+    rod = marks.lines[-1]
+    assert np.linalg.norm(rod[1] - rod[0]) == pytest.approx(0.5, abs=1e-3)
+    axis = marks.lines[1]
+    np.testing.assert_allclose(
+        np.abs(axis[1] - axis[0]) / np.linalg.norm(axis[1] - axis[0]), [0, 1, 0]
+    )
+
+    # They are in the picture, and can be left out.
+    cs.plots.scene(world, view="front", ax=ax)
+    dots = ax.lines[-1]
+    assert len(dots.get_xdata()) == 4
+    other = cs.plots.scene(world, joints=False, ax=Figure().subplots())
+    assert not other.lines
+    world.remove(1)
+    moment = moment_of(world)
+    gone = marks_of(world, moment, stage_of(world, moment))
+    assert np.isnan(gone.points[2:]).all()
+    assert np.isfinite(gone.points[:2]).all()
 
 
 def test_contacts_are_drawn_as_points(ax):
@@ -384,6 +472,35 @@ def test_an_animation_has_a_frame_for_each_row(run, tmp_path):
         assert image.info["duration"] == pytest.approx(20, abs=10)
 
 
+def test_frames_of_a_recording_have_their_contacts(tmp_path, ax):
+    pytest.importorskip("h5py")
+    world = settled()
+    late = world.bodies
+    world.run(
+        2,
+        file=tmp_path / "run.h5",
+        callback=lambda w: late == w.bodies and w.add_body(Disc(0.1), [3, 1], mass=1.0),
+    )
+    with cs.dynamics.Recording(tmp_path / "run.h5") as recording:
+        axes = cs.plots.snapshots(world, recording, [0, 2], contacts="forces")
+        first, last = (
+            [one for one in ax.collections if isinstance(one, LineCollection)][-1] for ax in axes
+        )
+        assert len(first.get_paths()) == len(last.get_paths()) == 3
+        # The body that is added within the run is absent before.
+        assert [len(bodies_of(one).get_paths()) for one in axes] == [3, 4]
+        frames = WorldFrames(world, recording, None, {"contacts": "forces"})
+        sizes = [frame.contacts.impulses[:, 0].max() for frame in recording]
+        assert frames.options["largest_impulse"] == pytest.approx(np.median(sizes))
+        cs.plots.scene(world, frame=recording[1], contacts="points", ax=ax)
+        drawn = np.column_stack(ax.lines[-1].get_data())
+        np.testing.assert_array_equal(drawn, recording[1].contacts.points)
+        with pytest.raises(ValueError, match="it is not of this world of 3 bodies in 3-D"):
+            cs.plots.scene(crowd(3), frame=recording[1])
+    with pytest.raises(TypeError, match="frame is 3"):
+        cs.plots.scene(world, frame=3)
+
+
 # ---- bad input ----------------------------------------------------------------------------------
 
 
@@ -425,7 +542,11 @@ def test_wrong_views_and_worlds_are_refused(run, ax):
         cs.plots.snapshots(world, world.run(1))
     with pytest.raises(ValueError, match=r"rows\[1\] is 9: the record has 5 rows"):
         cs.plots.snapshots(world, record, [0, 9])
-    with pytest.raises(TypeError, match="contacts is no option"):
+    with pytest.raises(TypeError, match="a record has poses, and no contacts"):
         cs.plots.motion(world, record, contacts="points")
+    with pytest.raises(TypeError, match="positions is no option"):
+        cs.plots.motion(world, record, positions=world.positions)
+    with pytest.raises(ValueError, match="largest_impulse is 0"):
+        cs.plots.scene(settled(), contacts="forces", largest_impulse=0, ax=ax)
     with pytest.raises(ValueError, match="speed is 0"):
         cs.plots.motion(world, record, speed=0)
