@@ -11,6 +11,12 @@ IDENTITY = {
     "table_2_4": ("scene", "engine"),
     "errors": ("scene", "compliance"),
     "figure_2_7": ("scene", "engine"),
+    "motion_scenes": ("scene",),
+    "motion_starts": ("scene",),
+    "motion_tight": ("scene",),
+    "motion_times": ("scene",),
+    "motion_errors": ("scene", "engine"),
+    "motion_frames": ("scene", "engine"),
 }
 _MOSTLY_FREE = ("crane", "vehicle", "forklift", "log_tower")  # where Schur complements are fastest
 

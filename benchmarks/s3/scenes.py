@@ -19,12 +19,17 @@ def frames(run):
     for name in run.scenes:
         path = run.results / "frames" / f"{name}.csv"
         if path.exists():
-            rows = pages.read(path)
-            keys = list(rows[0])[: list(rows[0]).index("contactsolve")]
-            found[name] = {k: np.array([float(row[k] or "nan") for row in rows]) for k in keys}
+            found[name] = columns_of(path)
     if not found:
         raise SystemExit("no frames yet: python benchmarks/s3/frames.py")
     return found
+
+
+def columns_of(path):
+    """The columns of a CSV of frames; an empty field is NaN."""
+    rows = pages.read(path)
+    keys = list(rows[0])[: list(rows[0]).index("contactsolve")]
+    return {k: np.array([float(row[k] or "nan") for row in rows]) for k in keys}
 
 
 # ---- tables -------------------------------------------------------------------------------------

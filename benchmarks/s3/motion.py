@@ -1,0 +1,228 @@
+"""S3's Tables 2.2 to 2.4 and 3.1 and Figures 2.3 and 2.7, of scenes that move by their motors.
+
+    python benchmarks/s3/motion.py [--scene NAME] [--quick]
+
+Each scene of S3 that is a world (`contactsolve.dynamics.scenes`) runs for 20 s with h = 1/60 s, box
+friction and block principal pivoting, contacts as they come and go. Its steps are solved to the
+tolerance of `protocol.py`. Every twelfth one is measured like a frame of the prescribed motion
+(`frames.py`), and solved again from nothing, to compare with the start that the world has from the
+step before. Writes ``frames/motion_<scene>.csv``; a table of the frames of one scene alone is not
+made.
+"""
+
+import inspect
+
+import caching
+import frames
+import numpy as np
+import published
+import scenes
+from output import panels, publish
+from protocol import TOLERANCE, arguments, common, frame_of, mass_ratio, pages
+
+import contactsolve as cs
+
+STEP = 1.0 / 60.0
+SOLVES = 200  # of mixed LCPs in a step at most
+# Names of worlds where they are not those of S3's scenes.
+WORLDS = {"chain": "hoisted_chain"}
+
+
+def moving(run):
+    """S3's names of the scenes that are worlds."""
+    known = cs.dynamics.scenes.names()
+    return [name for name in run.scenes if WORLDS.get(name, name) in known]
+
+
+def world_of(name, **options):
+    """The scene as a world that pivots, whose contacts are as compliant as its joints."""
+    scene = cs.dynamics.scenes.get(WORLDS.get(name, name))
+    compliance = inspect.signature(scene).parameters["compliance"].default
+    given = {
+        "time_step": STEP,
+        "friction": "box",
+        "contact_compliance": compliance * STEP**2,
+        "method": "bpp",
+        "rtol": TOLERANCE,
+        "max_iterations": SOLVES,
+    }
+    return scene(**given, **options)
+
+
+def steps_of(run):
+    """How many steps, and which of them are measured."""
+    return (40, 20) if run.quick else (1200, 12)
+
+
+def frames_of(name, run):
+    """Rows of the measured steps, and what the whole run did."""
+    world, (steps, every) = world_of(name), steps_of(run)
+    rows, own = [], []
+    for step in range(1, steps + 1):
+        world.step()
+        info = world.info
+        own.append([info["iterations"], info["pivots"], info["seconds"], info["contacts"]])
+        if step % every == 0 and (problem := world.problem()) is not None:
+            rows.append(measured(problem, info, step, run))
+    solves, pivots, seconds, contacts = np.array(own, float).T
+    return rows, {
+        "scene": name,
+        "bodies": world.bodies,
+        "rows_mean": float(np.mean([row["rows"] for row in rows])),
+        "rows_max": max(row["rows"] for row in rows),
+        "s3_rows": published.DATA.get(name, (None, None))[1] or published.CACHE[name][0],
+        "contacts": float(contacts.mean()),
+        "ratio": mass_ratio_of(world),
+        "converged": f"{steps - world.info['steps_not_converged']} of {steps}",
+        "solves": float(solves.mean()),
+        "pivots": float(pivots.mean()),
+        "pivots_high": float(np.percentile(pivots, 95)),
+        "step_s": float(seconds.mean()),
+        "step_high_s": float(np.percentile(seconds, 95)),
+        "real_time": STEP / float(seconds.mean()),
+        "drift": float(world.joints.errors[:, 0].max()),
+    }
+
+
+def mass_ratio_of(world):
+    return float(world.masses.max() / world.masses.min())
+
+
+def measured(problem, info, step, run):
+    """A step like a frame, and its solve from nothing beside that of the world."""
+    cold = cs.solve(problem, method="bpp", rtol=TOLERANCE, max_iterations=SOLVES)
+    both = cold.converged and info["status"] == "converged"
+    return frames.row_of(frame_of(problem), step, run) | {
+        "cold_solves": cold.iterations if both else None,
+        "cold_pivots": cold.info["pivots"] if both else None,
+        "cold_s": cold.time if both else None,
+        "warm_solves": info["iterations"] if both else None,
+        "warm_pivots": info["pivots"] if both else None,
+    }
+
+
+# ---- tables -------------------------------------------------------------------------------------
+
+
+def start_row(name, own):
+    """Solves and pivots of the measured steps that converged from either start: means."""
+    known = ~np.isnan(own["cold_pivots"])
+    mean = {
+        key: float(own[key][known].mean()) if known.any() else None
+        for key in ("cold_solves", "warm_solves", "cold_pivots", "warm_pivots")
+    }
+    return {
+        "scene": name,
+        "steps": int(known.sum()),
+        **mean,
+        "solves_ratio": mean["warm_solves"] / mean["cold_solves"] if known.any() else None,
+        "pivots_ratio": mean["warm_pivots"] / mean["cold_pivots"] if mean["cold_pivots"] else None,
+    }
+
+
+def beside(rows, prescribed, keys):
+    """Rows with the columns `keys` of those of the prescribed motion, which may be missing."""
+    others = {
+        tuple(row[key] for key in ("scene", "engine") if key in row): row for row in prescribed
+    }
+    for row in rows:
+        other = others.get(tuple(row[key] for key in ("scene", "engine") if key in row), {})
+        row |= {f"prescribed_{key}": other.get(key) or None for key in keys}
+    return rows
+
+
+def prescribed(run, name):
+    """The rows of a table of the prescribed motion, from its CSV; none if it was not measured."""
+    path = run.results / f"{name}.csv"
+    return pages.read(path) if path.exists() else []
+
+
+def cached_rows(name, run):
+    """Frames with and without the cache: the steps of a run of their own."""
+    world, (steps, every) = world_of(name), steps_of(run)
+    for step in range(1, steps + 1):
+        world.step()
+        if step % (2 * every) == 0 and (problem := world.problem()) is not None:
+            yield caching.row_of(frame_of(problem), name, step, run)
+
+
+def read_frames(run, names):
+    """Columns of the measured steps of each scene."""
+    found = {}
+    for name in names:
+        path = run.results / "frames" / f"motion_{name}.csv"
+        found[name] = scenes.columns_of(path)
+    return found
+
+
+def draw_scenes(rows):
+    figure, axes = panels(["a step", "pivots of a step"], width=5.0, height=3.4)
+    names = [row["scene"] for row in rows]
+    axes[0].barh(names, [1e3 * row["step_s"] for row in rows], color="#9db8d9", label="mean")
+    high = [1e3 * row["step_high_s"] for row in rows]
+    axes[0].plot(high, names, "d", color="#c8501e", label="95 %")
+    axes[0].axvline(1e3 * STEP, color="k", linewidth=0.8, linestyle="--", label="real time")
+    axes[0].set_xlabel("ms")
+    axes[0].legend(fontsize=8)
+    axes[1].barh(names, [row["pivots"] for row in rows], color="#9db8d9")
+    axes[1].plot([row["pivots_high"] for row in rows], names, "d", color="#c8501e")
+    for ax in axes:
+        ax.invert_yaxis()
+    return figure
+
+
+def draw_starts(rows):
+    """Pivots of a step from nothing, and from the step before."""
+    figure, axes = panels(["pivots of a step, mean"], width=6.0, height=3.2)
+    places = np.arange(len(rows))
+    for key, shift, color in (("cold", -0.2, "#9db8d9"), ("warm", 0.2, "#1f5aa6")):
+        values = [row[f"{key}_pivots"] or 0.0 for row in rows]
+        axes[0].barh(places + shift, values, 0.4, color=color, label=key)
+    axes[0].set_yticks(places, [row["scene"] for row in rows])
+    axes[0].invert_yaxis()
+    axes[0].legend()
+    return figure
+
+
+def main(run):
+    names = moving(run)
+    if not names:
+        raise SystemExit(f"none of these scenes is a world: {', '.join(run.scenes)}")
+    whole = []
+    for name in names:
+        rows, own = frames_of(name, run)
+        common.write_csv(f"motion_{name}", rows, run.results / "frames")
+        whole.append(own)
+    found = read_frames(run, names)
+
+    # The motion, and what its start from the step before saves.
+    publish(run, "motion_scenes", whole, draw_scenes)
+    publish(run, "motion_starts", [start_row(*one) for one in found.items()], draw_starts)
+
+    # The tables of the prescribed motion.
+    rows = [scenes.tight_row(*one) for one in found.items()]
+    rows = beside(rows, prescribed(run, "figure_2_3"), ("tight_median", "tight_max"))
+    publish(run, "motion_tight", rows, lambda _: scenes.draw_tight(found))
+    rows = [scenes.time_row(*one) for one in found.items()]
+    keys = ("speedup_downdate", "speedup_skyline", "speedup_auto")
+    rows = beside(rows, prescribed(run, "table_2_3"), keys)
+    publish(run, "motion_times", rows, scenes.draw_times)
+    rows = [row for one in found.items() for row in scenes.error_rows(*one)]
+    rows = beside(rows, prescribed(run, "table_2_4"), ("max", "median"))
+    publish(run, "motion_errors", rows, scenes.draw_errors)
+    rows = [row for one in found.items() for row in scenes.frame_rows(*one)]
+    rows = beside(rows, prescribed(run, "figure_2_7"), ("median_s", "pivots"))
+    publish(run, "motion_frames", rows, lambda _: scenes.draw_frames(found))
+
+    # Factors in a cache.
+    names = [name for name in names if name in caching.SCENES]
+    if names and "cached" in cs.mlcp.engines():
+        rows = [row for name in names for row in cached_rows(name, run)]
+        common.write_csv("motion_caching", rows, run.results / "frames")
+        summaries = [caching.summary(name, rows) for name in names]
+        summaries = beside(summaries, prescribed(run, "table_3_1"), ("hit", "speedup"))
+        publish(run, "motion_cache", summaries, lambda _: caching.draw(rows))
+
+
+if __name__ == "__main__":
+    main(arguments(__doc__))
