@@ -11,7 +11,7 @@ IDENTITY = {
     "table_2_4": ("scene", "engine"),
     "errors": ("scene", "compliance"),
     "figure_2_7": ("scene", "engine"),
-    "motion_scenes": ("scene",),
+    "motion_scenes": ("scene", "way"),
     "motion_starts": ("scene",),
     "motion_tight": ("scene",),
     "motion_times": ("scene",),

@@ -18,12 +18,18 @@ import numpy as np
 import published
 import scenes
 from output import panels, publish
-from protocol import TOLERANCE, arguments, common, frame_of, mass_ratio, pages
+from protocol import TOLERANCE, arguments, common, frame_of, pages
 
 import contactsolve as cs
 
 STEP = 1.0 / 60.0
 SOLVES = 200  # of mixed LCPs in a step at most
+# How friction bounds are found: until they settle, or by one solve, whose bounds are those of the
+# normal impulses of the step before.
+WAYS = {
+    "settled": {"rtol": TOLERANCE, "max_iterations": SOLVES},
+    "one solve": {"rtol": None, "atol": None, "max_iterations": 1},
+}
 # Names of worlds where they are not those of S3's scenes.
 WORLDS = {"chain": "hoisted_chain"}
 
@@ -34,7 +40,7 @@ def moving(run):
     return [name for name in run.scenes if WORLDS.get(name, name) in known]
 
 
-def world_of(name, **options):
+def world_of(name, way="settled"):
     """The scene as a world that pivots, whose contacts are as compliant as its joints."""
     scene = cs.dynamics.scenes.get(WORLDS.get(name, name))
     compliance = inspect.signature(scene).parameters["compliance"].default
@@ -43,10 +49,8 @@ def world_of(name, **options):
         "friction": "box",
         "contact_compliance": compliance * STEP**2,
         "method": "bpp",
-        "rtol": TOLERANCE,
-        "max_iterations": SOLVES,
     }
-    return scene(**given, **options)
+    return scene(**given, **WAYS[way])
 
 
 def steps_of(run):
@@ -54,38 +58,51 @@ def steps_of(run):
     return (40, 20) if run.quick else (1200, 12)
 
 
-def frames_of(name, run):
-    """Rows of the measured steps, and what the whole run did."""
-    world, (steps, every) = world_of(name), steps_of(run)
-    rows, own = [], []
+def run_of(name, way, run, look=None):
+    """Run a scene; what all of its steps did. `look(world, step)` is called after those measured."""
+    world, (steps, every) = world_of(name, way), steps_of(run)
+    keys = ("iterations", "pivots", "seconds", "contacts")
+    own, drift = [], 0.0
     for step in range(1, steps + 1):
         world.step()
-        info = world.info
-        own.append([info["iterations"], info["pivots"], info["seconds"], info["contacts"]])
-        if step % every == 0 and (problem := world.problem()) is not None:
-            rows.append(measured(problem, info, step, run))
+        own.append([world.info[key] for key in keys])
+        drift = max(drift, float(world.joints.errors[:, 0].max()))
+        if look is not None and step % every == 0 and world.problem() is not None:
+            look(world, step)
     solves, pivots, seconds, contacts = np.array(own, float).T
-    return rows, {
+    solved = steps - world.info["steps_not_converged"]
+    return {
         "scene": name,
+        "way": way,
         "bodies": world.bodies,
-        "rows_mean": float(np.mean([row["rows"] for row in rows])),
-        "rows_max": max(row["rows"] for row in rows),
-        "s3_rows": published.DATA.get(name, (None, None))[1] or published.CACHE[name][0],
         "contacts": float(contacts.mean()),
-        "ratio": mass_ratio_of(world),
-        "converged": f"{steps - world.info['steps_not_converged']} of {steps}",
+        "ratio": float(world.masses.max() / world.masses.min()),
+        "converged": f"{solved} of {steps}" if way == "settled" else None,
         "solves": float(solves.mean()),
         "pivots": float(pivots.mean()),
         "pivots_high": float(np.percentile(pivots, 95)),
         "step_s": float(seconds.mean()),
         "step_high_s": float(np.percentile(seconds, 95)),
         "real_time": STEP / float(seconds.mean()),
-        "drift": float(world.joints.errors[:, 0].max()),
+        "drift": drift,
+        "drift_end": float(world.joints.errors[:, 0].max()),
     }
 
 
-def mass_ratio_of(world):
-    return float(world.masses.max() / world.masses.min())
+def frames_of(name, run):
+    """Rows of the measured steps, and what whole runs did, one for each way."""
+    rows = []
+
+    def look(world, step):
+        rows.append(measured(world.problem(), world.info, step, run))
+
+    whole = [run_of(name, way, run, look if way == "settled" else None) for way in WAYS]
+    sizes = [row["rows"] for row in rows]
+    s3 = published.DATA.get(name, (None, None))[1] or published.CACHE[name][0]
+    return rows, [
+        own | {"rows_mean": float(np.mean(sizes)), "rows_max": max(sizes), "s3_rows": s3}
+        for own in whole
+    ]
 
 
 def measured(problem, info, step, run):
@@ -120,21 +137,25 @@ def start_row(name, own):
     }
 
 
+def _identity(row):
+    return tuple(row[key] for key in ("scene", "engine") if key in row)
+
+
 def beside(rows, prescribed, keys):
     """Rows with the columns `keys` of those of the prescribed motion, which may be missing."""
-    others = {
-        tuple(row[key] for key in ("scene", "engine") if key in row): row for row in prescribed
-    }
+    others = {_identity(row): row for row in prescribed}
     for row in rows:
-        other = others.get(tuple(row[key] for key in ("scene", "engine") if key in row), {})
+        other = others.get(_identity(row), {})
         row |= {f"prescribed_{key}": other.get(key) or None for key in keys}
     return rows
 
 
 def prescribed(run, name):
-    """The rows of a table of the prescribed motion, from its CSV; none if it was not measured."""
+    """The rows of a table of the prescribed motion: of this run, else from the committed CSVs."""
     path = run.results / f"{name}.csv"
-    return pages.read(path) if path.exists() else []
+    if not path.exists():
+        path = pages.csv_of(name, common.RESULTS / common.machine() / "s3")
+    return [] if path is None else pages.read(path)
 
 
 def cached_rows(name, run):
@@ -157,7 +178,7 @@ def read_frames(run, names):
 
 def draw_scenes(rows):
     figure, axes = panels(["a step", "pivots of a step"], width=5.0, height=3.4)
-    names = [row["scene"] for row in rows]
+    names = [f"{row['scene']}, {row['way']}" for row in rows]
     axes[0].barh(names, [1e3 * row["step_s"] for row in rows], color="#9db8d9", label="mean")
     high = [1e3 * row["step_high_s"] for row in rows]
     axes[0].plot(high, names, "d", color="#c8501e", label="95 %")
@@ -192,7 +213,7 @@ def main(run):
     for name in names:
         rows, own = frames_of(name, run)
         common.write_csv(f"motion_{name}", rows, run.results / "frames")
-        whole.append(own)
+        whole += own
     found = read_frames(run, names)
 
     # The motion, and what its start from the step before saves.
@@ -211,7 +232,7 @@ def main(run):
     rows = beside(rows, prescribed(run, "table_2_4"), ("max", "median"))
     publish(run, "motion_errors", rows, scenes.draw_errors)
     rows = [row for one in found.items() for row in scenes.frame_rows(*one)]
-    rows = beside(rows, prescribed(run, "figure_2_7"), ("median_s", "pivots"))
+    rows = beside(rows, prescribed(run, "figure_2_7"), ("pivots", "pivots_max"))
     publish(run, "motion_frames", rows, lambda _: scenes.draw_frames(found))
 
     # Factors in a cache.

@@ -176,6 +176,13 @@ another branch changes; minimum degree gives a lower tree with many branches.
 
 The stack of boxes is a path in any order, and the log tower nearly so.
 """,
+    "motion_scenes": "",
+    "motion_starts": "",
+    "motion_tight": "",
+    "motion_times": "",
+    "motion_errors": "",
+    "motion_frames": "",
+    "motion_cache": "",
 }
 
 

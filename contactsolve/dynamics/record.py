@@ -21,10 +21,10 @@ class Record(Mapping[str, np.ndarray]):
     ----------
     names : tuple of str
         What can be recorded: ``"time"`` [s], ``"contacts"`` (their number), ``"iterations"``,
-        ``"pivots"`` (0 of methods that do not pivot), ``"converged"``, ``"natural_map"`` [N s], ``"seconds"`` (of the step), ``"kinetic"`` and
-        ``"potential"`` energy [J], ``"momentum"``, ``"penetration"`` (the deepest) [m],
-        ``"positions"``, ``"orientations"`` and ``"velocities"`` of all bodies: NaN in rows from
-        before a body was added.
+        ``"pivots"`` (0 of methods that make none), ``"converged"``, ``"natural_map"`` [N s],
+        ``"seconds"`` (of the step), ``"kinetic"`` and ``"potential"`` energy [J], ``"momentum"``,
+        ``"penetration"`` (the deepest) [m], ``"positions"``, ``"orientations"`` and
+        ``"velocities"`` of all bodies: NaN in rows from before a body was added.
     problems : list of Problem
         The contact problems that were kept.
     """

@@ -1,5 +1,7 @@
 """Worlds whose steps are solved by pivoting: index sets and friction bounds go on by identifier."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def chain(links=8, **options):
     lying = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]
     places = [[0.31 * i, 0.02 * (i % 3), 0.05 + 0.01 * (i % 2)] for i in range(links)]
     bodies = [world.add_body(link, place, orientation=lying, mass=1.0) for place in places]
-    for i, (one, other) in enumerate(zip(bodies, bodies[1:], strict=False)):
+    for i, (one, other) in enumerate(pairwise(bodies)):
         middle = 0.5 * (np.array(places[i]) + places[i + 1])
         world.joints.ball(one, other, middle, compliance=np.full(3, 1e-6 * STEP**2))
     pull = dynamics.Motor(-3.0, 40.0)
@@ -274,7 +276,7 @@ def test_a_compliant_contact_gives_way_by_its_load():
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 def test_a_compliance_that_is_none_is_refused(value):
-    with pytest.raises(ValueError, match="contact_compliance is .*: a number of at least 0"):
+    with pytest.raises(ValueError, match=r"contact_compliance is .*: a number of at least 0"):
         dynamics.World(contact_compliance=value)
 
 
