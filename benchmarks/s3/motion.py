@@ -59,7 +59,7 @@ def steps_of(run):
 
 
 def run_of(name, way, run, look=None):
-    """Run a scene; what all of its steps did. `look(world, step)` is called after those measured."""
+    """Run a scene; what all of its steps did. `look(world, step)` follows those to be measured."""
     world, (steps, every) = world_of(name, way), steps_of(run)
     keys = ("iterations", "pivots", "seconds", "contacts")
     own, drift = [], 0.0

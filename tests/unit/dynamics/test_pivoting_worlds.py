@@ -88,6 +88,44 @@ def test_a_step_begins_with_the_index_set_of_the_one_before(make, least, method)
     assert 0 < warm < (1 - least) * cold
 
 
+def test_lemke_begins_with_the_friction_bounds_of_the_step_before():
+    """It takes no index set; the bounds alone save solves, of which each pivots from nothing."""
+    world = sliding(method="lemke")
+    warm = cold = 0
+    for _ in range(12):
+        world.step()
+        alone = cs.solve(world.problem(), method="lemke", rtol=1e-7, max_iterations=200)
+        assert world.info["status"] == "converged" and alone.converged
+        warm, cold = warm + world.info["iterations"], cold + alone.iterations
+        np.testing.assert_allclose(world.contacts.impulses[:, :3], alone.impulses, atol=1e-5)
+    assert warm < 0.8 * cold
+    assert world.info["pivots"] > 0
+
+
+def test_one_solve_a_step_goes_on_with_the_index_set():
+    """Without a tolerance, too: as S3's engine does, which bounds friction by the last step."""
+
+    def push(world):
+        forces = np.zeros_like(world.velocities)
+        forces[:, :2] = world.masses[:, None] * np.array([6.0, 3.0])
+        return forces
+
+    world = sliding(speed=0.0, forces=push, rtol=None, atol=None, max_iterations=1)
+    settled = sliding(speed=0.0, forces=push)
+    for _ in range(30):
+        world.step()
+        settled.step()
+    assert settled.positions[0, 0] > 0.05
+    assert world.info["iterations"] == 1
+    assert world.info["steps_not_converged"] == 0
+    assert np.all(saved_index(world)[:, 0] > 0)
+    assert world.info["pivots"] == 0
+
+    # The first step, whose friction has no bound, sticks.
+    late = 6.0 * STEP * world.time
+    np.testing.assert_allclose(world.positions, settled.positions, atol=late)
+
+
 def test_the_index_set_of_contacts_that_slide_is_exact():
     """Impulses alone do not tell it: bounds and tangents of a step are not those of the next."""
     world = sliding()
