@@ -55,7 +55,7 @@ def world_of(name, way="settled"):
 
 def steps_of(run):
     """How many steps, and which of them are measured."""
-    return (40, 20) if run.quick else (1200, 12)
+    return (20, 10) if run.quick else (1200, 12)
 
 
 def run_of(name, way, run, look=None):

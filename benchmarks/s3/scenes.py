@@ -170,7 +170,7 @@ def draw_times(rows):
         s3 = published.TIMES.get(row["scene"])
         if s3:
             ax.plot(s3, range(3), "d", color="k", markersize=5, label="S3, its machine")
-        if ax is axes[0]:
+        if s3 and ax is axes[0]:
             ax.legend(fontsize=8, loc="lower right")
         ax.set_xscale("log")
         ax.set_xlim(0.1, 100.0)

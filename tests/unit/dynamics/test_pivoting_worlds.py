@@ -95,7 +95,8 @@ def test_lemke_begins_with_the_friction_bounds_of_the_step_before():
     for _ in range(12):
         world.step()
         alone = cs.solve(world.problem(), method="lemke", rtol=1e-7, max_iterations=200)
-        assert world.info["status"] == "converged" and alone.converged
+        assert world.info["status"] == "converged"
+        assert alone.converged
         warm, cold = warm + world.info["iterations"], cold + alone.iterations
         np.testing.assert_allclose(world.contacts.impulses[:, :3], alone.impulses, atol=1e-5)
     assert warm < 0.8 * cold
