@@ -120,7 +120,7 @@ def tight_in_motion(rows):
 
 
 def times_in_motion(rows):
-    """Gains of downdating, if they are larger than prescribed; where the envelope is the fastest."""
+    """Gains of downdating, if larger than prescribed; where the envelope is the fastest."""
     some = known(rows, "prescribed_speedup_downdate")
     keys = "speedup_downdate", "prescribed_speedup_downdate"
     more = all(float(row[keys[0]]) > float(row[keys[1]]) for row in some)

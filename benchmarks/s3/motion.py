@@ -151,11 +151,10 @@ def beside(rows, prescribed, keys):
 
 
 def prescribed(run, name):
-    """The rows of a table of the prescribed motion: of this run, else from the committed CSVs."""
-    path = run.results / f"{name}.csv"
-    if not path.exists():
-        path = pages.csv_of(name, common.RESULTS / common.machine() / "s3")
-    return [] if path is None else pages.read(path)
+    """The rows of a table of the prescribed motion, of this run after those of the committed CSV."""
+    committed = pages.csv_of(name, common.RESULTS / common.machine() / "s3")
+    own = run.results / f"{name}.csv"
+    return [row for path in (committed, own) if path and path.exists() for row in pages.read(path)]
 
 
 def cached_rows(name, run):

@@ -221,7 +221,8 @@ On the winch ours are at most {winch/downdate/max} and {winch/downdate/median} i
 Frames take more pivots than those of the prescribed motion, also from all rows free: {more} in the
 median.
 
-S3 allows 35 block steps. Ours takes as many steps as it needs, single ones included: {most} at most.
+S3 allows 35 block steps. Ours takes as many steps as it needs, single ones included: {most} at
+most.
 """,
     "motion_cache": """
 In motion, too, the mean frame takes longer with the cache than without, although {found} of the
