@@ -151,7 +151,7 @@ def beside(rows, prescribed, keys):
 
 
 def prescribed(run, name):
-    """The rows of a table of the prescribed motion, of this run after those of the committed CSV."""
+    """Rows of a table of the prescribed motion: those of this run follow the committed ones."""
     committed = pages.csv_of(name, common.RESULTS / common.machine() / "s3")
     own = run.results / f"{name}.csv"
     return [row for path in (committed, own) if path and path.exists() for row in pages.read(path)]

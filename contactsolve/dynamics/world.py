@@ -107,6 +107,11 @@ class World(Population):
     A solve that misses its tolerance does not end the motion: its best impulses are used. `info`
     counts such steps, and the first one warns.
 
+    Each solve begins with the impulses of the step before, of contacts that were closed then and of
+    joints. With a method that pivots it also begins with their index set, and the normal impulses
+    of that step bound friction: ``max_iterations=1, rtol=None, atol=None`` solves one mixed LCP a
+    step.
+
     Examples
     --------
     A ball that falls from 1 m for half a second:

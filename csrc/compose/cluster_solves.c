@@ -59,15 +59,16 @@ static int64_t row_of_whole(const cs_problem *problem, const cs_cluster *cluster
     return cs_block_row(problem, cluster->block[block]) + row;
 }
 
-/* Copies the index set that a cluster has found to that of the whole. */
+/* Copies the index set that a cluster has found, if it was solved, to that of the whole. */
 static void scatter_index_set(const cs_solver *solver, const cs_cluster *cluster)
 {
     const signed char *at = cluster->solver->index_found;
-    for (int64_t i = 0; i < cluster->blocks && at; i++) {
+    for (int64_t i = 0; i < cluster->blocks; i++) {
         int64_t block = cluster->block[i];
-        int rows = cs_block_group_of(solver->problem, block)->rows;
-        memcpy(solver->index_found + cs_block_row(solver->problem, block), at, (size_t)rows);
-        at += rows;
+        size_t rows = (size_t)cs_block_group_of(solver->problem, block)->rows;
+        signed char *there = solver->index_found + cs_block_row(solver->problem, block);
+        if (!at) memset(there, CS_INDEX_UNKNOWN, rows);
+        else memcpy(there, at, rows), at += rows;
     }
 }
 

@@ -67,8 +67,16 @@ static cs_status find_laws(cs_world *world, cs_error *error)
 /* The least cosine between a tangent and that of the step before, for which its row keeps its index. */
 #define SAME_TANGENT 0.9
 
+/* The index that row `row` of a contact keeps, a code: unknown if its tangent has turned. */
+static unsigned char kept_index(unsigned char code, int row, const cs_tangents *here,
+                                const cs_tangents *there)
+{
+    int k = (row - 1) % 2;
+    return cs_dot(here->tangent[k], there->tangent[k]) < SAME_TANGENT ? 0 : code;
+}
+
 /* The impulses and the indices of contact j of the last step, for contact i of this one. Tangential impulses keep their
- * direction in space, as far as the tangents allow; indices of tangents that have turned become unknown. */
+ * direction in space, as far as the tangents allow. */
 static void carry_over(cs_world *world, int64_t i, int64_t j)
 {
     cs_memory *closed = &world->closed, *last = &world->last;
@@ -94,9 +102,9 @@ static void carry_over(cs_world *world, int64_t i, int64_t j)
             vector[k] = before[row] * there.tangent[0][k] + before[row + 1] * there.tangent[1][k];
         now[row] = cs_dot(vector, here.tangent[0]);
         now[row + 1] = cs_dot(vector, here.tangent[1]);
-        for (int k = 0; k < 2; k++)
-            if (cs_dot(here.tangent[k], there.tangent[k]) < SAME_TANGENT) index[row + k] = 0;
     }
+    for (int row = 1; world->pivots && row < law->rows; row++)
+        index[row] = kept_index(index[row], row, &here, &there);
 }
 
 static const int64_t *shape_of(const cs_memory *memory, int64_t c)
