@@ -138,7 +138,6 @@ struct cs_solver {
     cs_row_failure failure;            /* of the last solve */
     const double *unbounded;           /* (rows): a ray that the last solve found; or NULL */
     const signed char *index_set;      /* (rows), the caller's: start of the next solves; or NULL */
-    signed char *index_found;          /* (rows): of the last solve; NULL: the method takes none */
     const cs_composition *composition; /* divides the problem into parts; NULL: it is not divided */
     void *parts;                       /* of the composition; NULL: the problem is not divided */
     int64_t island_count;              /* islands of the problem; 0: not reported */
@@ -148,6 +147,7 @@ struct cs_solver {
     int together;   /* not divided, because a control looks at every iterate of the whole */
     cs_arena given; /* copies of the caller's lists, which are kept if the problem changes */
     double setup_seconds;
+    signed char *index_found; /* (rows): of the last solve; NULL: the method takes no index sets */
 };
 
 /* to (rows), in the memory of the solver's device, <- impulses (rows), if the device has them since the last solve. found

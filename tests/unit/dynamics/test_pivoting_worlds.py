@@ -188,8 +188,8 @@ def test_pivots_follow_what_changes():
     np.testing.assert_array_equal(now[8:12, 1:][pressed], 4 - code[8:12, 1:][pressed])
 
 
-def test_indices_of_tangents_that_turn_become_unknown():
-    """Tangents of a normal that turns by a quarter are others; the normal keeps its index."""
+def test_contacts_whose_normal_turns_are_solved_as_from_nothing():
+    """Tangents of a normal that turns by a quarter are others."""
     world = world_of(gravity=[0.0, 0.0, 0.0], allow_overlap=True)
     spin, push = [0, 0, 0, 3, 9, 5], [-1, 0.3, 0, 0, 0, 0]
     ball = world.add_body(dynamics.Sphere(0.1), [0, 0, 0.5], mass=1.0, velocity=spin)
@@ -250,6 +250,20 @@ def test_an_index_that_is_none_is_refused():
 
 
 # ---- islands -------------------------------------------------------------------------------------
+
+
+def test_islands_that_are_solved_apart_keep_their_index_sets():
+    """As the whole does: so many contacts that the problem is cut into its islands."""
+    together, apart = (sliding(132, islands=islands) for islands in (False, "auto"))
+    for world in (together, apart):
+        world.run(3)
+        assert world.info["contacts"] == 528
+    assert cs.Solver(apart.problem(), method="bpp").info["clusters"] == 132
+    np.testing.assert_array_equal(saved_index(apart), saved_index(together))
+    np.testing.assert_allclose(apart.velocities, together.velocities, atol=1e-6)
+    apart.step()
+    alone = cs.solve(apart.problem(), method="bpp", rtol=1e-7)
+    assert apart.info["pivots"] < 0.1 * alone.info["pivots"]
 
 
 @pytest.mark.parametrize("method", ["bpp", "gauss_seidel"])
