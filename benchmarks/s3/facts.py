@@ -97,7 +97,9 @@ def of_motion(rows):
         "settled": f"{sum(solved[::2]) / sum(solved[1::2]):.1%}",
         "pivots of one solve": spread(ratios["pivots"], ".0%"),
         "time of one solve": spread(ratios["step_s"], ".0%"),
-        **({"apart": f"{apart:.0e} m", "apart at the end": f"{end:.0e} m"} if end < apart else {}),
+        "apart": f"{apart:.1g} m",
+        "apart at the end": f"{end:.1g} m",
+        "turn": f"{max(float(row['turn']) for row in settled):.0f} rad/s",
     }
 
 

@@ -207,6 +207,7 @@ LAYOUTS = {
             Column("× real time", "real_time", ".1f"),
             Column("joints apart, most [m]", "drift", ".0e"),
             Column("at the end", "drift_end", ".0e"),
+            Column("fastest turn [rad/s]", "turn", ".0f"),
         ),
     ),
     "motion_starts": Layout(

@@ -62,11 +62,12 @@ def run_of(name, way, run, look=None):
     """Run a scene; what all of its steps did. `look(world, step)` follows those to be measured."""
     world, (steps, every) = world_of(name, way), steps_of(run)
     keys = ("iterations", "pivots", "seconds", "contacts")
-    own, drift = [], 0.0
+    own, drift, turn = [], 0.0, 0.0
     for step in range(1, steps + 1):
         world.step()
         own.append([world.info[key] for key in keys])
         drift = max(drift, float(world.joints.errors[:, 0].max()))
+        turn = max(turn, float(np.linalg.norm(world.velocities[:, 3:], axis=1).max()))
         if look is not None and step % every == 0 and world.problem() is not None:
             look(world, step)
     solves, pivots, seconds, contacts = np.array(own, float).T
@@ -85,6 +86,7 @@ def run_of(name, way, run, look=None):
         "step_high_s": float(np.percentile(seconds, 95)),
         "real_time": STEP / float(seconds.mean()),
         "drift": drift,
+        "turn": turn,
         "drift_end": float(world.joints.errors[:, 0].max()),
     }
 

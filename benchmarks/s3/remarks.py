@@ -184,10 +184,10 @@ Friction bounds settle in {settled} of the steps. The others go on with the best
 solves.
 
 With one solve a step, bounded by the step before, steps take {pivots of one solve} of the pivots
-and {time of one solve} of the time. That is how an engine runs in real time; friction is late by a
-step. S3 does not tell how it does it.
+and {time of one solve} of the time; friction is late by a step. S3 does not tell which it does.
 
-Joints are apart by {apart} at most, and by {apart at the end} at the end: this does not grow.
+Joints are apart by {apart} at most, and by {apart at the end} at the end. A step leaves (ωh)² r/2,
+which the next one takes back: links that whip about turn at up to {turn}.
 """,
     "motion_starts": """
 Both starts solve the same steps to the same tolerance. From the step before, a step takes {pivots}
