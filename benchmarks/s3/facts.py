@@ -1,5 +1,6 @@
 """The figures that the sentences of `remarks.py` name, taken from the rows of a table."""
 
+import published
 from layouts import LAYOUTS
 from protocol import pages
 
@@ -90,10 +91,14 @@ def of_motion(rows):
         for key in ("pivots", "step_s")
     }
     solved = [int(part) for row in settled for part in row["converged"].split(" of ")]
-    sizes = [f"{row['scene']} {row['rows_max']} for {row['s3_rows']}" for row in settled]
+    sizes = [
+        f"{row['scene']} {row['rows_max']} for {row['s3_rows']}"
+        for row in settled
+        if row["scene"] in published.DATA
+    ]
     apart, end = (max(float(row[key]) for row in settled) for key in ("drift", "drift_end"))
     return {
-        "rows": ", ".join(size for size in sizes if not size.startswith("chain")),
+        **({"rows": ", ".join(sizes)} if sizes else {}),
         "settled": f"{sum(solved[::2]) / sum(solved[1::2]):.1%}",
         "pivots of one solve": spread(ratios["pivots"], ".0%"),
         "time of one solve": spread(ratios["step_s"], ".0%"),

@@ -197,8 +197,9 @@ The start saves pivots of the first solve of a step; the solves after it begin w
 any case, and their number depends on how fast friction bounds settle.
 """,
     "motion_tight": """
-Contacts that are open are not rows here, unlike in the prescribed motion, where they are tight. A
-row is tight because a contact slides, or a motor is at its bound.
+A contact is three rows while its gap is below the scene's activation distance, and tight if it is
+open. Contacts that are farther apart are no rows here, while some are tight in the prescribed
+motion. All other tight rows are of contacts that slide, limits, and motors at their bounds.
 
 In motion fewer rows are tight in the median than in the prescribed motion: {fewer}.
 
