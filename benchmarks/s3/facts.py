@@ -87,12 +87,16 @@ def of_motion(rows):
     by_way = {way: [row for row in rows if row["way"] == way] for way in ("settled", "one solve")}
     settled, one = by_way.values()
     ratios = {
-        key: [float(b[key]) / float(a[key]) for a, b in zip(settled, one, strict=True)]
+        key: [
+            float(b[key]) / float(a[key])
+            for a, b in zip(settled, one, strict=True)
+            if float(a[key]) > 0.0
+        ]
         for key in ("pivots", "step_s")
     }
     solved = [int(part) for row in settled for part in row["converged"].split(" of ")]
     sizes = [
-        f"{row['scene']} {row['rows_max']} for {row['s3_rows']}"
+        f"{row['scene']} {float(row['rows_max']):.0f} for {float(row['s3_rows']):.0f}"
         for row in settled
         if row["scene"] in published.DATA
     ]
@@ -100,7 +104,7 @@ def of_motion(rows):
     return {
         **({"rows": ", ".join(sizes)} if sizes else {}),
         "settled": f"{sum(solved[::2]) / sum(solved[1::2]):.1%}",
-        "pivots of one solve": spread(ratios["pivots"], ".0%"),
+        **({"pivots of one solve": spread(ratios["pivots"], ".0%")} if ratios["pivots"] else {}),
         "time of one solve": spread(ratios["step_s"], ".0%"),
         "apart": f"{apart:.1g} m",
         "apart at the end": f"{end:.1g} m",

@@ -6,8 +6,7 @@ Each scene of S3 that is a world (`contactsolve.dynamics.scenes`) runs for 20 s 
 friction and block principal pivoting, contacts as they come and go. Its steps are solved to the
 tolerance of `protocol.py`. Every twelfth one is measured like a frame of the prescribed motion
 (`frames.py`), and solved again from nothing, to compare with the start that the world has from the
-step before. Writes ``frames/motion_<scene>.csv``; a table of the frames of one scene alone is not
-made.
+step before. Each scene leaves CSVs in ``frames/``; the tables are of all scenes that have some.
 """
 
 import inspect
@@ -170,15 +169,6 @@ def cached_rows(name, run):
             yield caching.row_of(frame_of(problem), name, step, run)
 
 
-def read_frames(run, names):
-    """Columns of the measured steps of each scene."""
-    found = {}
-    for name in names:
-        path = run.results / "frames" / f"motion_{name}.csv"
-        found[name] = scenes.columns_of(path)
-    return found
-
-
 def draw_scenes(rows):
     figure, axes = panels(["a step", "pivots of a step"], width=5.0, height=3.4)
     names = [f"{row['scene']}, {row['way']}" for row in rows]
@@ -208,42 +198,68 @@ def draw_starts(rows):
     return figure
 
 
-def main(run):
-    names = moving(run)
+def measure(run):
+    """Run the scenes that were asked for; each leaves CSVs of its own in the folder of frames."""
+    names, folder = moving(run), run.results / "frames"
     if not names:
         raise SystemExit(f"none of these scenes is a world: {', '.join(run.scenes)}")
-    whole = []
     for name in names:
         rows, own = frames_of(name, run)
-        common.write_csv(f"motion_{name}", rows, run.results / "frames")
-        whole += own
-    found = read_frames(run, names)
+        common.write_csv(f"motion_{name}", rows, folder)
+        common.write_csv(f"motion_run_{name}", own, folder)
+        if name in caching.SCENES and "cached" in cs.mlcp.engines():
+            common.write_csv(f"motion_cache_{name}", list(cached_rows(name, run)), folder)
+
+
+def numbers_of(path):
+    """The rows of a CSV without versions, numbers as such; an empty field is None."""
+    rows = pages.read(path) if path.exists() else []
+    keys = list(rows[0])[: list(rows[0]).index("contactsolve")] if rows else []
+    return [{key: number(row[key]) for key in keys} for row in rows]
+
+
+def number(text):
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+def main(run):
+    measure(run)
+    folder = run.results / "frames"
+    names = moving(run._replace(scenes=(*published.SCENES, *published.PILES)))
+    names = [name for name in names if (folder / f"motion_{name}.csv").exists()]
+    found = {name: scenes.columns_of(folder / f"motion_{name}.csv") for name in names}
 
     # The motion, and what its start from the step before saves.
+    whole = [row for name in names for row in numbers_of(folder / f"motion_run_{name}.csv")]
     publish(run, "motion_scenes", whole, draw_scenes)
     publish(run, "motion_starts", [start_row(*one) for one in found.items()], draw_starts)
 
-    # The tables of the prescribed motion.
+    # Tight rows and frames.
     rows = [scenes.tight_row(*one) for one in found.items()]
     rows = beside(rows, prescribed(run, "figure_2_3"), ("tight_median", "tight_max"))
     publish(run, "motion_tight", rows, lambda _: scenes.draw_tight(found))
-    rows = [scenes.time_row(*one) for one in found.items()]
-    keys = ("speedup_downdate", "speedup_skyline", "speedup_auto")
-    rows = beside(rows, prescribed(run, "table_2_3"), keys)
-    publish(run, "motion_times", rows, scenes.draw_times)
-    rows = [row for one in found.items() for row in scenes.error_rows(*one)]
-    rows = beside(rows, prescribed(run, "table_2_4"), ("max", "median"))
-    publish(run, "motion_errors", rows, scenes.draw_errors)
     rows = [row for one in found.items() for row in scenes.frame_rows(*one)]
     rows = beside(rows, prescribed(run, "figure_2_7"), ("pivots", "pivots_max"))
     publish(run, "motion_frames", rows, lambda _: scenes.draw_frames(found))
 
+    # Times and errors, of frames with tight rows.
+    pivoting = [(name, own) for name, own in found.items() if np.any(own["tight"] > 0.0)]
+    rows = [scenes.time_row(*one) for one in pivoting]
+    keys = ("speedup_downdate", "speedup_skyline", "speedup_auto")
+    rows = beside(rows, prescribed(run, "table_2_3"), keys)
+    publish(run, "motion_times", rows, scenes.draw_times)
+    rows = [row for one in pivoting for row in scenes.error_rows(*one)]
+    rows = beside(rows, prescribed(run, "table_2_4"), ("max", "median"))
+    publish(run, "motion_errors", rows, scenes.draw_errors)
+
     # Factors in a cache.
-    names = [name for name in names if name in caching.SCENES]
-    if names and "cached" in cs.mlcp.engines():
-        rows = [row for name in names for row in cached_rows(name, run)]
-        common.write_csv("motion_caching", rows, run.results / "frames")
-        summaries = [caching.summary(name, rows) for name in names]
+    cached = {name: numbers_of(folder / f"motion_cache_{name}.csv") for name in names}
+    rows = [row for own in cached.values() for row in own]
+    if rows:
+        summaries = [caching.summary(name, own) for name, own in cached.items() if own]
         summaries = beside(summaries, prescribed(run, "table_3_1"), ("hit", "speedup"))
         publish(run, "motion_cache", summaries, lambda _: caching.draw(rows))
 

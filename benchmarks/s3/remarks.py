@@ -207,7 +207,7 @@ The share changes from one moment to the next: from {winch/tight_min} to {winch/
 winch.
 """,
     "motion_times": """
-Downdating gains more than in the prescribed motion, because fewer rows are tight: {gains}.
+Downdating gains more than in the prescribed motion: {gains}.
 
 An envelope that is factored anew at every pivot, which `auto` chooses, is the fastest engine on:
 {fastest}. `auto` beats a full factor by {auto} times.
