@@ -77,8 +77,9 @@ class World(Population):
         ±μλ_n of its own, `contactsolve.sets.box_friction`, which methods that pivot need.
     contact_compliance
         Of all rows of contacts, C [m/N]: C/Δt² is added to their diagonals of A (S3 eq. 1.17).
-        Methods that pivot need one where contacts share a load in more ways than one. With
-        ``"semi_implicit_euler"`` a contact under the force f rests C f deep; friction creeps.
+        Methods that pivot need one where contacts share a load in more ways than one; their
+        messages name C/Δt². With ``"semi_implicit_euler"`` a contact under the force f rests C f
+        deep; friction creeps.
     **solver
         Options of `contactsolve.Solver` for the problem of each step. Defaults that differ:
         ``max_iterations=200``, ``max_seconds=None``, ``islands=False``, ``record=()``.
