@@ -615,12 +615,17 @@ CS_PUBLIC cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const
 /* velocity (velocities) <- M^-1 J^T impulses, with the solver's threads */
 CS_PUBLIC void cs_solver_velocity_change(const cs_solver *solver, const double *impulses,
                                          double *velocity);
-/* Lets the following solves start from this index set (a cs_index for each row) instead of impulses;
- * NULL ends this. The caller owns the index set and keeps it while it is in use. Friction has no
- * bounds in the first mixed LCP: its rows are free there, whatever the index set says. Fails with
- * CS_UNSUPPORTED unless the method takes index sets: methods that pivot do, except Lemke's. */
+/* Lets the following solves start from this index set, a cs_index for each row; NULL ends this. The caller owns the
+ * index set and keeps it while it is in use. Fails with CS_UNSUPPORTED unless the method takes index sets: methods that
+ * pivot do, except Lemke's.
+ * Without initial impulses, friction has no bounds in the first mixed LCP: its rows are free there, whatever the index
+ * set says. With them, normal impulses bound friction. Where the index set is CS_INDEX_UNKNOWN, it is guessed from the
+ * impulses: a row is tight if its impulse is at a bound. */
 CS_PUBLIC cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set,
                                          cs_error *error);
+/* The index set of the last mixed LCP: (rows), a cs_index each; CS_INDEX_UNKNOWN if the solve ended before it, and where
+ * both bounds are equal. The solver owns it until its next solve. NULL for methods that take no index sets. */
+CS_PUBLIC const signed char *cs_solver_index_set(const cs_solver *solver);
 /* After a solve that ended as "ray" with a polyhedral friction cone: impulses (rows) that could grow
  * without bound, scaled to a maximum of 1. NULL for other methods. */
 CS_PUBLIC const double *cs_solver_ray(const cs_solver *solver);
@@ -692,7 +697,12 @@ CS_PUBLIC void cs_memory_trim(void);
 /* ---- mixed linear complementarity problems --------------------------------------------------- */
 
 /* The state of a row: free with w = 0, or at one of its bounds. */
-typedef enum cs_index { CS_INDEX_LOW = -1, CS_INDEX_FREE = 0, CS_INDEX_HIGH = 1 } cs_index;
+typedef enum cs_index {
+    CS_INDEX_LOW = -1,
+    CS_INDEX_FREE = 0,
+    CS_INDEX_HIGH = 1,
+    CS_INDEX_UNKNOWN = 2, /* only where a contact problem starts from an index set */
+} cs_index;
 
 typedef enum cs_mlcp_outcome {
     CS_MLCP_CONVERGED,
@@ -828,13 +838,14 @@ typedef struct cs_contacts {
 typedef struct cs_world cs_world;
 
 typedef struct cs_world_options {
-    int dimension;          /* 3, or 2: the plane */
-    double gravity[3];      /* [m/s^2] */
-    double time_step;       /* [s] */
-    double activation;      /* contacts with at most this gap are closed [m] */
-    const char *stepper;    /* cs_stepper_name */
-    const char *gyroscopic; /* "explicit", "implicit" or "none" */
-    const char *tension;    /* of joints: "explicit" or "implicit" */
+    int dimension;             /* 3, or 2: the plane */
+    double gravity[3];         /* [m/s^2] */
+    double time_step;          /* [s] */
+    double activation;         /* contacts with at most this gap are closed [m] */
+    double contact_compliance; /* of all rows of contacts [m/N] */
+    const char *stepper;       /* cs_stepper_name */
+    const char *gyroscopic;    /* "explicit", "implicit" or "none" */
+    const char *tension;       /* of joints: "explicit" or "implicit" */
     cs_options solver; /* of each step's problem; what it points to exists as long as the world */
 } cs_world_options;
 
@@ -963,6 +974,7 @@ CS_PUBLIC void cs_world_measure_joints(const cs_world *world, const cs_joint_mea
 /* What a step did. */
 typedef struct cs_step_report {
     int64_t contacts, iterations;
+    int64_t pivots;     /* of methods that pivot; 0 for others */
     cs_outcome outcome; /* of the solve; CS_CONVERGED without contacts */
     double natural_map, natural_map_scaled;
     int new_solver; /* the closed contacts are others than in the step before */

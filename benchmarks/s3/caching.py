@@ -17,9 +17,8 @@ SCENES = ("chain", "forklift", "log_tower", "stack_of_boxes")
 EVERY = 8  # steps
 
 
-def row_of(name, step, run):
+def row_of(found, name, step, run):
     """One frame: seconds with and without the cache, and what it held."""
-    found = frame(name, step)
     tasks, answers = {}, {}
     for engine in ("downdate", "skyline", "cached"):
 
@@ -113,7 +112,7 @@ def main(run):
         raise SystemExit("this build has no engine 'cached'")
     names = [name for name in SCENES if name in run.scenes]
     rows = [
-        row_of(name, step, run)
+        row_of(frame(name, step), name, step, run)
         for name in names
         for step in run.steps(name)
         if run.quick or step % EVERY == 0

@@ -12,9 +12,8 @@ from protocol import ENGINES, arguments, common, frame
 import contactsolve as cs
 
 
-def row_of(name, step, run):
+def row_of(found, step, run):
     """A frame: rows, tight rows, and for each engine time, pivots and residual."""
-    found = frame(name, step)
     answers, tasks = {}, {}
     for engine in ENGINES:
         solver = cs.MlcpSolver(found.A, engine=engine, interior=False)
@@ -61,7 +60,7 @@ def error(found, engine):
 
 def main(run):
     for name in run.scenes:
-        rows = [row_of(name, step, run) for step in run.steps(name)]
+        rows = [row_of(frame(name, step), step, run) for step in run.steps(name)]
         print(common.write_csv(name, rows, run.results / "frames"))
 
 

@@ -86,7 +86,11 @@ class Frame(NamedTuple):
 
 def frame(name, step, **options):
     """One step of a scene, its friction bounds found by an outer loop."""
-    problem = cs.scenarios.get(name)(step, **options)
+    return frame_of(cs.scenarios.get(name)(step, **options))
+
+
+def frame_of(problem):
+    """A problem as a mixed LCP, its friction bounds found by an outer loop."""
     solves = 0
     for averaging, limit in AVERAGING.items():
         result = cs.solve(

@@ -176,6 +176,62 @@ another branch changes; minimum degree gives a lower tree with many branches.
 
 The stack of boxes is a path in any order, and the log tower nearly so.
 """,
+    "motion_scenes": """
+Rows come and go with contacts. At most there are, with S3's number: {rows}. The chain has
+{chain/settled/rows_mean} in the mean, S3's 528.9.
+
+Friction bounds settle in {settled} of the steps. The others go on with the best impulses of 200
+solves.
+
+With one solve a step, bounded by the step before, steps take {pivots of one solve} of the pivots
+and {time of one solve} of the time; friction is late by a step. S3 does not tell which it does.
+
+Joints are apart by {apart} at most, and by {apart at the end} at the end. A step leaves (ωh)² r/2,
+which the next one takes back: links that whip about turn at up to {turn}.
+""",
+    "motion_starts": """
+Both starts solve the same steps to the same tolerance. From the step before, a step takes {pivots}
+of the pivots and {solves} of the solves.
+
+The start saves pivots of the first solve of a step; the solves after it begin with its index set in
+any case, and their number depends on how fast friction bounds settle.
+""",
+    "motion_tight": """
+A contact is three rows while its gap is below the scene's activation distance, and tight if it is
+open. Contacts that are farther apart are no rows here, while some are tight in the prescribed
+motion. All other tight rows are of contacts that slide, limits, and motors at their bounds.
+
+In motion fewer rows are tight in the median than in the prescribed motion: {fewer}.
+
+The share changes from one moment to the next: from {winch/tight_min} to {winch/tight_max} on the
+winch.
+""",
+    "motion_times": """
+Downdating gains more than in the prescribed motion: {gains}.
+
+An envelope that is factored anew at every pivot, which `auto` chooses, is the fastest engine on:
+{fastest}. `auto` beats a full factor by {auto} times.
+""",
+    "motion_errors": """
+The largest errors in the skyline are smaller than in the prescribed motion: {smaller}.
+
+On the winch ours are at most {winch/downdate/max} and {winch/downdate/median} in the median, S3's
+7.3e-11 and 1.3e-13.
+""",
+    "motion_frames": """
+Frames take more pivots than those of the prescribed motion, also from all rows free: {more} in the
+median.
+
+S3 allows 35 block steps. Ours takes as many steps as it needs, single ones included: {most} at
+most.
+""",
+    "motion_cache": """
+In motion, too, the mean frame takes longer with the cache than without, although {found} of the
+removals are found again.
+
+The mean frame of these steps takes less with the cache than without on: {gains}. It finds
+{found there} of the removals again there.
+""",
 }
 
 

@@ -19,12 +19,17 @@ def frames(run):
     for name in run.scenes:
         path = run.results / "frames" / f"{name}.csv"
         if path.exists():
-            rows = pages.read(path)
-            keys = list(rows[0])[: list(rows[0]).index("contactsolve")]
-            found[name] = {k: np.array([float(row[k] or "nan") for row in rows]) for k in keys}
+            found[name] = columns_of(path)
     if not found:
         raise SystemExit("no frames yet: python benchmarks/s3/frames.py")
     return found
+
+
+def columns_of(path):
+    """The columns of a CSV of frames; an empty field is NaN."""
+    rows = pages.read(path)
+    keys = list(rows[0])[: list(rows[0]).index("contactsolve")]
+    return {k: np.array([float(row[k] or "nan") for row in rows]) for k in keys}
 
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -165,7 +170,7 @@ def draw_times(rows):
         s3 = published.TIMES.get(row["scene"])
         if s3:
             ax.plot(s3, range(3), "d", color="k", markersize=5, label="S3, its machine")
-        if ax is axes[0]:
+        if s3 and ax is axes[0]:
             ax.legend(fontsize=8, loc="lower right")
         ax.set_xscale("log")
         ax.set_xlim(0.1, 100.0)

@@ -35,6 +35,7 @@ class Population:
     _unchecked: int | None  # the first shape whose overlaps were not tested
     _default: Material
     _allow_overlap: bool
+    _friction: str
 
     def _look(self) -> None:
         """Look at the arrays of the state anew: they move where bodies are added."""
@@ -235,7 +236,7 @@ class Population:
 
     def set_pair(self, first: Material, second: Material, material: Material) -> None:
         """Say what holds where two different materials touch."""
-        law = material.law(self.dimension)
+        law = self._law(material)
         one, other = self._number(first), self._number(second)
         self._core.set_pair(one, other, *law)
         self._laws.append(((one, other), law))
@@ -355,6 +356,13 @@ class Population:
         self._shapes[first:] = new
         return first
 
+    def _law(self, material: Material) -> tuple[str, int, np.ndarray, float, float]:
+        """Return what holds where shapes of a material touch, as the C library takes it."""
+        name, rows, values, *restitution = material.law(self.dimension)
+        if name == "disc" and self._friction == "box":
+            name = "box_friction"
+        return name, rows, values, restitution[0], restitution[1]
+
     def _number(self, material: Material | None) -> int:
         """Return the number of a material, which is added at its first use."""
         material = self._default if material is None else material
@@ -362,7 +370,7 @@ class Population:
             raise TypeError(f"material is {material!r}: a Material is needed")
         number = self._materials.get(id(material))
         if number is None:
-            law = material.law(self.dimension)
+            law = self._law(material)
             number = self._core.add_material(*law)
             self._laws.append(((-1, -1), law))
             self._materials[id(material)] = number

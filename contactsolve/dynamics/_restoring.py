@@ -70,7 +70,8 @@ def _without_bodies(
         solver[0] = {**solver[0], "threads": int(threads)}
     world = kind.__new__(kind)
     gravity = np.array(options["gravity"], dtype=np.float64)
-    world._begin(options["own"], gravity, tuple(solver), forces, options["allow_overlap"])
+    allow, friction = options["allow_overlap"], options.get("friction", "disc")
+    world._begin(options["own"], gravity, tuple(solver), forces, allow, friction)
     return world
 
 

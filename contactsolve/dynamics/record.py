@@ -21,15 +21,15 @@ class Record(Mapping[str, np.ndarray]):
     ----------
     names : tuple of str
         What can be recorded: ``"time"`` [s], ``"contacts"`` (their number), ``"iterations"``,
-        ``"converged"``, ``"natural_map"`` [N s], ``"seconds"`` (of the step), ``"kinetic"`` and
-        ``"potential"`` energy [J], ``"momentum"``, ``"penetration"`` (the deepest) [m],
-        ``"positions"``, ``"orientations"`` and ``"velocities"`` of all bodies: NaN in rows from
-        before a body was added.
+        ``"pivots"`` (0 of methods that make none), ``"converged"``, ``"natural_map"`` [N s],
+        ``"seconds"`` (of the step), ``"kinetic"`` and ``"potential"`` energy [J], ``"momentum"``,
+        ``"penetration"`` (the deepest) [m], ``"positions"``, ``"orientations"`` and
+        ``"velocities"`` of all bodies: NaN in rows from before a body was added.
     problems : list of Problem
         The contact problems that were kept.
     """
 
-    _REPORTED = ("time", "contacts", "iterations", "converged", "natural_map", "seconds")
+    _REPORTED = ("time", "contacts", "iterations", "pivots", "converged", "natural_map", "seconds")
     _READ: ClassVar[dict[str, Callable[[World], Any]]] = {
         "kinetic": lambda world: world.energy()[0],
         "potential": lambda world: world.energy()[1],

@@ -28,7 +28,7 @@ __all__ = ["World"]
 
 _OWN = (
     *("dimension", "gravity", "time_step", "stepper", "activation", "gyroscopic", "tension"),
-    *("forces", "allow_overlap", "material"),
+    *("forces", "allow_overlap", "material", "friction", "contact_compliance"),
 )
 
 
@@ -72,6 +72,14 @@ class World(Population):
         Whether bodies may be added where they penetrate others.
     material
         Of shapes that are added without one. Default: ``Material(0.5)``.
+    friction
+        ``"disc"``, or ``"box"``: materials whose set is a disc bound each tangential impulse by
+        ±μλ_n of its own, `contactsolve.sets.box_friction`, which methods that pivot need.
+    contact_compliance
+        Of all rows of contacts, C [m/N]: C/Δt² is added to their diagonals of A (S3 eq. 1.17).
+        Methods that pivot need one where contacts share a load in more ways than one; their
+        messages name C/Δt². With ``"semi_implicit_euler"`` a contact under the force f rests C f
+        deep; friction creeps.
     **solver
         Options of `contactsolve.Solver` for the problem of each step. Defaults that differ:
         ``max_iterations=200``, ``max_seconds=None``, ``islands=False``, ``record=()``.
@@ -100,6 +108,11 @@ class World(Population):
     A solve that misses its tolerance does not end the motion: its best impulses are used. `info`
     counts such steps, and the first one warns.
 
+    Each solve begins with the impulses of the step before, of contacts that were closed then and of
+    joints. With a method that pivots it also begins with their index set, and the normal impulses
+    of that step bound friction: ``max_iterations=1, rtol=None, atol=None`` solves one mixed LCP a
+    step.
+
     Examples
     --------
     A ball that falls from 1 m for half a second:
@@ -127,6 +140,8 @@ class World(Population):
         forces: Callable[[World], Any] | None = None,
         allow_overlap: bool = False,
         material: Material | None = None,
+        friction: str = "disc",
+        contact_compliance: float = 0.0,
         **solver: Any,
     ) -> None:
         if dimension not in (2, 3):
@@ -136,18 +151,21 @@ class World(Population):
             raise ValueError("tension is 'implicit': joints need a world in space, dimension is 2")
         if forces is not None and not callable(forces):
             raise TypeError(f"forces is {forces!r}: a function of the world is needed")
+        if friction not in ("disc", "box"):
+            raise ValueError(f"friction is {friction!r}: 'disc' or 'box' is needed")
         if gravity is None:
             gravity = (0.0, 0.0, -9.81)[-dimension:]
         own = {
             "dimension": int(dimension),
             "time_step": float(time_step),
             "activation": float(activation),
+            "contact_compliance": float(contact_compliance),
             "stepper": stepper,
             "gyroscopic": gyroscopic,
             "tension": tension,
         }
         pull = real_array("gravity", gravity)
-        self._begin(own, pull, arguments(solver, _OWN), forces, allow_overlap)
+        self._begin(own, pull, arguments(solver, _OWN), forces, allow_overlap, friction)
         if material is not None:
             # It is added at once: a recording names it even before its first use.
             self._number(material)
@@ -160,6 +178,7 @@ class World(Population):
         solver: tuple[Any, ...],
         forces: Callable[[World], Any] | None,
         allow_overlap: bool,
+        friction: str,
     ) -> None:
         """Make a world without bodies, from its options as the C library takes them."""
         self._core = _core.World(own, gravity, *solver)
@@ -167,9 +186,11 @@ class World(Population):
             "own": own,
             "gravity": gravity.ravel().tolist(),
             "solver": solver,
+            "friction": friction,
         }
         self.dimension, self.forces = own["dimension"], forces
         self._allow_overlap = allow_overlap
+        self._friction = friction
         self._joints, self._control = Joints(self), Control(self)
         self._materials, self._kept, self._shapes, self._laws = {}, [], [], []
         self._record: Record | None = None

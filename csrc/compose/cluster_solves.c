@@ -59,6 +59,19 @@ static int64_t row_of_whole(const cs_problem *problem, const cs_cluster *cluster
     return cs_block_row(problem, cluster->block[block]) + row;
 }
 
+/* Copies the index set that a cluster has found, if it was solved, to that of the whole. */
+static void scatter_index_set(const cs_solver *solver, const cs_cluster *cluster)
+{
+    const signed char *at = cluster->solver->index_found;
+    for (int64_t i = 0; i < cluster->blocks; i++) {
+        int64_t block = cluster->block[i];
+        size_t rows = (size_t)cs_block_group_of(solver->problem, block)->rows;
+        signed char *there = solver->index_found + cs_block_row(solver->problem, block);
+        if (!at) memset(there, CS_INDEX_UNKNOWN, rows);
+        else memcpy(there, at, rows), at += rows;
+    }
+}
+
 /* Solves one cluster (cs_sharing.work of a solve). */
 static cs_status solve_cluster(cs_sharing *all, cs_cluster *cluster, int thread)
 {
@@ -276,6 +289,7 @@ static void add_up(cs_solver *solver, cs_result *result)
     for (int64_t c = 0; c < cs_islands_of(solver)->clusters; c++) {
         cs_cluster *cluster = &cs_islands_of(solver)->cluster[c];
         copy_rows(solver->problem, cluster, solver->lambda, cluster->lambda, 0);
+        if (solver->index_found) scatter_index_set(solver, cluster);
         add_result(solver, &cluster->result, &sum);
         add_floor(cluster, &sum);
     }

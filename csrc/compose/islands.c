@@ -86,6 +86,9 @@ static cs_status take_clusters(cs_solver *solver, int64_t clusters, const int64_
     if (!islands || cs_arena_failed(scratch)) return cs_no_memory(error, "solving islands apart");
     islands->cluster = cs_arena_take(&solver->arena, clusters, sizeof(cs_cluster));
     islands->in_turn = cs_arena_take(&solver->arena, clusters, sizeof(int64_t));
+    solver->index_found = solver->method->takes_index_sets
+                              ? cs_arena_take(&solver->arena, solver->problem->rows, 1)
+                              : NULL;
     if (cs_arena_failed(&solver->arena)) return cs_no_memory(error, "solving islands apart");
     islands->clusters = clusters;
     solver->parts = islands;

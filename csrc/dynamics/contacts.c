@@ -18,7 +18,8 @@ cs_status cs_memory_reserve(cs_memory *memory, int64_t count, int dimension, cs_
         cs_buffer_room(&memory->normal, dimension * count, size) &&
         cs_buffer_room(&memory->gap, count, size) &&
         cs_buffer_room(&memory->law, count, sizeof(const cs_law *)) &&
-        cs_buffer_room(&memory->impulse, CS_WORLD_ROWS * count, size))
+        cs_buffer_room(&memory->impulse, CS_WORLD_ROWS * count, size) &&
+        cs_buffer_room(&memory->index, CS_WORLD_ROWS * count, 1))
         return CS_OK;
     return cs_no_memory(error, "%lld contacts", (long long)count);
 }
@@ -38,6 +39,7 @@ static void copy_contacts(cs_world *world)
     memcpy(closed->normal.data, found->normal, count * axes * sizeof(double));
     memcpy(closed->gap.data, found->gap, count * sizeof(double));
     memset(closed->impulse.data, 0, count * CS_WORLD_ROWS * sizeof(double));
+    memset(closed->index.data, 0, count * CS_WORLD_ROWS);
 }
 
 /* The law of each contact. */
@@ -62,8 +64,19 @@ static cs_status find_laws(cs_world *world, cs_error *error)
 
 /* ---- impulses of the step before -------------------------------------------------------------- */
 
-/* The impulses of contact j of the last step, for contact i of this one. Tangential ones keep their direction in
- * space, as far as the tangents allow. */
+/* The least cosine between a tangent and that of the step before, for which its row keeps its index. */
+#define SAME_TANGENT 0.9
+
+/* The index that row `row` of a contact keeps, a code: unknown if its tangent has turned. */
+static unsigned char kept_index(unsigned char code, int row, const cs_tangents *here,
+                                const cs_tangents *there)
+{
+    int k = (row - 1) % 2;
+    return cs_dot(here->tangent[k], there->tangent[k]) < SAME_TANGENT ? 0 : code;
+}
+
+/* The impulses and the indices of contact j of the last step, for contact i of this one. Tangential impulses keep their
+ * direction in space, as far as the tangents allow. */
 static void carry_over(cs_world *world, int64_t i, int64_t j)
 {
     cs_memory *closed = &world->closed, *last = &world->last;
@@ -71,7 +84,9 @@ static void carry_over(cs_world *world, int64_t i, int64_t j)
     double *now = (double *)closed->impulse.data + CS_WORLD_ROWS * i;
     const double *before = (const double *)last->impulse.data + CS_WORLD_ROWS * j;
     if (((const cs_law *const *)last->law.data)[j] != law) return;
+    unsigned char *index = (unsigned char *)closed->index.data + CS_WORLD_ROWS * i;
     memcpy(now, before, sizeof(double) * (size_t)law->rows);
+    memcpy(index, (const unsigned char *)last->index.data + CS_WORLD_ROWS * j, (size_t)law->rows);
     if (world->space.dimension == 2 || law->rows < 3) return;
 
     /* Both frames. */
@@ -88,6 +103,8 @@ static void carry_over(cs_world *world, int64_t i, int64_t j)
         now[row] = cs_dot(vector, here.tangent[0]);
         now[row + 1] = cs_dot(vector, here.tangent[1]);
     }
+    for (int row = 1; world->pivots && row < law->rows; row++)
+        index[row] = kept_index(index[row], row, &here, &there);
 }
 
 static const int64_t *shape_of(const cs_memory *memory, int64_t c)

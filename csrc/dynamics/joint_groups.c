@@ -105,7 +105,16 @@ static void write_compliance(const cs_world *world, const cs_joint *joint, cs_pa
 
 void cs_fill_compliances(cs_world *world)
 {
+    /* Contacts. */
     const cs_step_problem *step = &world->step;
+    double dt = world->options.time_step, soft = world->options.contact_compliance / (dt * dt);
+    for (int g = 0; g < step->contact_groups; g++) {
+        const cs_step_group *group = &step->group[g];
+        for (int64_t i = 0; group->soft && i < group->count * group->rows; i++)
+            ((double *)group->compliance.data)[i] = soft;
+    }
+
+    /* Joints. */
     const cs_joint_part *part = step->part.data;
     for (int64_t i = 0; i < step->parts; i++) {
         const cs_step_group *group = &step->group[part[i].group];
@@ -126,27 +135,34 @@ static int64_t own_row(const cs_joint_part *part)
     return part->joint * CS_JOINT_ROWS + first;
 }
 
-void cs_give_joint_impulses(const cs_world *world, double *values)
+void cs_give_joint_impulses(const cs_world *world, double *values, signed char *index_set)
 {
     const cs_step_problem *step = &world->step;
     const cs_joint_part *part = step->part.data;
+    const unsigned char *code = world->joints.now.index;
     for (int64_t i = 0; i < step->parts; i++) {
         const cs_step_group *group = &step->group[part[i].group];
-        memcpy(values + group->begin + part[i].index * group->rows,
-               world->joints.now.impulse + own_row(&part[i]), sizeof(double) * (size_t)group->rows);
+        int64_t row = group->begin + part[i].index * group->rows, own = own_row(&part[i]);
+        memcpy(values + row, world->joints.now.impulse + own, sizeof(double) * (size_t)group->rows);
+        for (int k = 0; index_set && k < group->rows; k++)
+            index_set[row + k] = cs_index_of_code(code[own + k]);
     }
 }
 
-void cs_take_joint_impulses(cs_world *world, const double *values)
+void cs_take_joint_impulses(cs_world *world, const double *values, const signed char *index_set)
 {
     const cs_step_problem *step = &world->step;
     const cs_joint_part *part = step->part.data;
-    double *impulse = world->joints.next.impulse;
-    if (!world->joints.count) return;
-    memset(impulse, 0, sizeof(double) * CS_JOINT_ROWS * (size_t)world->joints.count);
+    cs_joint_state *next = &world->joints.next;
+    size_t rows = CS_JOINT_ROWS * (size_t)world->joints.count;
+    if (!rows) return;
+    memset(next->impulse, 0, sizeof(double) * rows);
+    memset(next->index, 0, rows);
     for (int64_t i = 0; i < step->parts; i++) {
         const cs_step_group *group = &step->group[part[i].group];
-        memcpy(impulse + own_row(&part[i]), values + group->begin + part[i].index * group->rows,
-               sizeof(double) * (size_t)group->rows);
+        int64_t row = group->begin + part[i].index * group->rows, own = own_row(&part[i]);
+        memcpy(next->impulse + own, values + row, sizeof(double) * (size_t)group->rows);
+        for (int k = 0; index_set && k < group->rows; k++)
+            next->index[own + k] = cs_index_code(index_set[row + k]);
     }
 }

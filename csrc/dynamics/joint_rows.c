@@ -465,9 +465,10 @@ void cs_world_end_joints(cs_world *world)
         measure(joint, both, joints->now.coordinate[i] + turn, &coordinate);
         joints->now.coordinate[i] = coordinate.error;
     }
-    if (joints->count)
-        memcpy(joints->now.impulse, joints->next.impulse,
-               (size_t)joints->count * CS_JOINT_ROWS * size);
+    size_t rows = (size_t)joints->count * CS_JOINT_ROWS;
+    if (!rows) return;
+    memcpy(joints->now.impulse, joints->next.impulse, rows * size);
+    memcpy(joints->now.index, joints->next.index, rows);
 }
 
 /* error (2) <- lengths of the errors of linear and of angular rows. */

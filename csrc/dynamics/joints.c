@@ -245,6 +245,8 @@ static cs_status reserve(cs_world *world, int64_t count, cs_error *error)
     larger.drive = enlarge(world, joints->drive, capacity, CS_DRIVE_NUMBERS * size);
     larger.now.coordinate = enlarge(world, joints->now.coordinate, capacity, size);
     larger.now.impulse = enlarge(world, joints->now.impulse, capacity, CS_JOINT_ROWS * size);
+    larger.now.index = enlarge(world, joints->now.index, capacity, CS_JOINT_ROWS);
+    larger.next.index = cs_arena_take(&world->arena, capacity, CS_JOINT_ROWS);
     larger.next.coordinate = cs_arena_take(&world->arena, capacity, size);
     larger.next.impulse = cs_arena_take(&world->arena, capacity, CS_JOINT_ROWS * size);
     cs_status status = cs_arena_status(&world->arena, error, "%lld joints", (long long)capacity);
@@ -274,6 +276,7 @@ cs_status cs_world_add_joints(cs_world *world, const cs_joint *given, int64_t co
         joints->now.coordinate[at] = 0;
         memcpy(joints->drive + at * CS_DRIVE_NUMBERS, given[i].drive, sizeof given[i].drive);
         memset(joints->now.impulse + at * CS_JOINT_ROWS, 0, CS_JOINT_ROWS * sizeof(double));
+        memset(joints->now.index + at * CS_JOINT_ROWS, 0, CS_JOINT_ROWS);
     }
     joints->count += count;
     joints->apart_is_known = 0;

@@ -13,8 +13,9 @@ enum { CS_JOINT_GROUPS = 6 };
 
 /* What a step changes. */
 typedef struct cs_joint_state {
-    double *coordinate; /* (joints) */
-    double *impulse;    /* (joints, CS_JOINT_ROWS) */
+    double *coordinate;   /* (joints) */
+    double *impulse;      /* (joints, CS_JOINT_ROWS) */
+    unsigned char *index; /* (joints, CS_JOINT_ROWS): the code of each row's cs_index */
 } cs_joint_state;
 
 /* Arrays have room for `capacity`, and stay allocated as those of bodies do. */

@@ -55,6 +55,13 @@ static void describe(cs_world *world, cs_memory *memory, cs_world_state *state)
     list(state, "joint_coordinate", CS_FLOAT64, joints->count, 1, joints->now.coordinate);
     list(state, "joint_impulse", CS_FLOAT64, joints->count, CS_JOINT_ROWS, joints->now.impulse);
 
+    /* The index set from which methods that pivot begin. */
+    if (world->pivots) {
+        list(state, "contact_index", CS_UINT8, contacts, CS_WORLD_ROWS, memory->index.data);
+        list(state, "joint_index", CS_UINT8, joints->count, CS_JOINT_ROWS, joints->now.index);
+        list(state, "pivots", CS_INT64, 1, 1, &world->saved.pivots);
+    }
+
     /* Numbers of the last step. */
     list(state, "counter", CS_INT64, 1, COUNTERS, world->saved.counter);
     list(state, "natural_map", CS_FLOAT64, 1, 2, world->saved.natural_map);
@@ -96,6 +103,7 @@ cs_status cs_world_save(cs_world *world, cs_world_state *state, cs_error *error)
     world->saved.counter[ITERATIONS] = report->iterations;
     world->saved.counter[OUTCOME] = report->outcome;
     world->saved.counter[CHANGED] = world->changed;
+    world->saved.pivots = report->pivots;
 
     /* The order of bodies, unless they have to be ordered anew. */
     const cs_step_problem *step = &world->step;
@@ -123,7 +131,13 @@ static const cs_state_array *find_array(const cs_world_state *state, const char 
 }
 
 /* Whether the world can do without an array. */
-static int is_optional(const char *name) { return strcmp(name, "force") == 0; }
+static int is_optional(const char *name)
+{
+    static const char *const optional[] = {"force", "contact_index", "joint_index", "pivots"};
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (strcmp(name, optional[i]) == 0) return 1;
+    return 0;
+}
 
 /* Whether all numbers of an array have to be finite. */
 static int is_finite(const cs_state_array *array)
@@ -228,6 +242,20 @@ static cs_status check_joints(const cs_world *world, const cs_world_state *given
     return CS_OK;
 }
 
+/* Codes of an index set are those of cs_index_code, if there are any. */
+static cs_status check_indices(const cs_world_state *given, const char *name, cs_error *error)
+{
+    const cs_state_array *array = find_array(given, name);
+    for (int64_t i = 0; array && i < array->rows * array->columns; i++) {
+        int code = ((const unsigned char *)array->data)[i];
+        if (code >= CS_INDEX_CODES)
+            return cs_fail(error, CS_INVALID, "%s[%lld, %lld] is %d: 0 to %d is needed", name,
+                           (long long)(i / array->columns), (long long)(i % array->columns), code,
+                           CS_INDEX_CODES - 1);
+    }
+    return CS_OK;
+}
+
 /* Bodies that were removed must have no shapes, and counters have to be possible. */
 static cs_status check_numbers(const cs_world *world, const cs_world_state *given, cs_error *error)
 {
@@ -329,6 +357,7 @@ static void take_numbers(cs_world *world)
     world->report = (cs_step_report){
         .contacts = world->closed.count,
         .iterations = saved->counter[ITERATIONS],
+        .pivots = world->pivots ? saved->pivots : 0,
         .outcome = (cs_outcome)saved->counter[OUTCOME],
         .natural_map = saved->natural_map[0],
         .natural_map_scaled = saved->natural_map[1],
@@ -346,6 +375,7 @@ cs_status cs_world_restore(cs_world *world, const cs_world_state *state, cs_erro
     status = make_room(world, count, error);
     if (status) return status;
     memory->count = count;
+    if (count) memset(memory->index.data, 0, CS_WORLD_ROWS * (size_t)count);
 
     /* Checks. */
     cs_world_state own;
@@ -355,6 +385,8 @@ cs_status cs_world_restore(cs_world *world, const cs_world_state *state, cs_erro
     if (!status) status = check_contacts(world, state, error);
     if (!status) status = check_numbers(world, state, error);
     if (!status) status = check_joints(world, state, error);
+    if (!status && world->pivots) status = check_indices(state, "contact_index", error);
+    if (!status && world->pivots) status = check_indices(state, "joint_index", error);
     if (!status) status = check_order(world, state, error);
     if (!status) status = find_laws(world, memory, state, error);
     int64_t bodies = world->rigid.count;

@@ -42,8 +42,9 @@ static void choose_threads(cs_world *world)
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* The group of contacts with this law, which may be a new one; -1 if there are too many. */
-static int group_of(cs_step_problem *step, const cs_law *law, const cs_space *space)
+static int group_of(cs_world *world, const cs_law *law)
 {
+    cs_step_problem *step = &world->step;
     for (int g = 0; g < step->groups; g++) {
         const cs_step_group *group = &step->group[g];
         if (group->rows == law->rows && group->parameters == law->parameters &&
@@ -55,8 +56,8 @@ static int group_of(cs_step_problem *step, const cs_law *law, const cs_space *sp
     group->set = law->set;
     group->rows = law->rows;
     group->parameters = law->parameters;
-    group->frames = space->dimension == 3;
-    group->soft = 0;
+    group->frames = world->space.dimension == 3;
+    group->soft = world->options.contact_compliance > 0;
     group->count = 0;
     return step->groups++;
 }
@@ -147,7 +148,7 @@ static int place_by_laws(cs_world *world)
     cs_place *place = step->place.data;
     for (int64_t i = 0, g = 0; i < world->closed.count; i++) {
         int64_t c = sequence[i];
-        if (law[c] != last) g = group_of(step, law[c], &world->space);
+        if (law[c] != last) g = group_of(world, law[c]);
         last = law[c];
         if (g < 0) return 0;
         place[c] = (cs_place){(int)g, step->group[g].count++};
@@ -165,7 +166,7 @@ static cs_status divide_contacts(cs_world *world, cs_error *error)
     step->groups = 0;
     step->law = have_one_law(world) ? *(const cs_law *const *)world->closed.law.data : NULL;
     if (step->law) {
-        step->group[group_of(step, step->law, &world->space)].count = count;
+        step->group[group_of(world, step->law)].count = count;
         cs_loop(step->threads, count, place_piece, step);
     } else if (!place_by_laws(world))
         return cs_fail(error, CS_UNSUPPORTED,
@@ -369,12 +370,23 @@ static int64_t row_of(const cs_step_problem *step, const cs_place *place)
     return group->begin + place->index * group->rows;
 }
 
-/* Impulses between contacts and the rows of the problem. */
+/* Impulses, and the index set, between contacts and the rows of the problem. */
 typedef struct transfer {
     cs_world *world;
-    double *values; /* (rows) */
-    int out;        /* to the contacts */
+    double *values;         /* (rows) */
+    signed char *index_set; /* (rows); NULL: the method has none */
+    int out;                /* to the contacts */
 } transfer;
+
+/* The index set of contact c, of m rows. */
+static void move_indices(const transfer *t, int64_t c, int64_t row, int m)
+{
+    unsigned char *code = (unsigned char *)t->world->closed.index.data + CS_WORLD_ROWS * c;
+    for (int i = 0; i < m; i++) {
+        if (t->out) code[i] = cs_index_code(t->index_set[row + i]);
+        else t->index_set[row + i] = cs_index_of_code(code[i]);
+    }
+}
 
 static void move_impulses(void *context, int64_t piece, int64_t begin, int64_t end)
 {
@@ -392,13 +404,14 @@ static void move_impulses(void *context, int64_t piece, int64_t begin, int64_t e
         int m = step->group[place[c].group].rows;
         if (m == 3) memcpy(to, from, 3 * sizeof(double)); /* without a call */
         else memcpy(to, from, sizeof(double) * (size_t)m);
+        if (t->index_set) move_indices(t, c, row_of(step, &place[c]), m);
     }
 }
 
-/* values (rows) <- impulses of the contacts; or the other way. */
-static void exchange(cs_world *world, double *values, int out)
+/* values and index_set (rows) <- those of the contacts; or the other way. */
+static void exchange(cs_world *world, double *values, signed char *index_set, int out)
 {
-    transfer t = {world, values, out};
+    transfer t = {world, values, index_set, out};
     cs_loop(world->step.threads, world->closed.count, move_impulses, &t);
 }
 
@@ -430,6 +443,15 @@ static void accelerate(cs_world *world, int threads, const double *change)
     cs_loop(threads, world->rigid.count, accelerate_piece, &a);
 }
 
+/* The pivots of a solve; 0 if its method makes none. */
+static int64_t pivots_of(const cs_result *result)
+{
+    for (int i = 0; i < result->figures; i++)
+        if (strcmp(result->figure[i].name, "pivots") == 0 && result->figure_value[i] > 0)
+            return (int64_t)result->figure_value[i];
+    return 0;
+}
+
 /* Solves the problem, and keeps the impulses and what the solve reports. */
 static cs_status find_impulses(cs_world *world, const cs_control *control, cs_error *error)
 {
@@ -439,18 +461,24 @@ static cs_status find_impulses(cs_world *world, const cs_control *control, cs_er
     double *initial = cs_buffer_room(&step->initial, rows, sizeof *initial);
     double *impulse = cs_buffer_room(&step->impulse, rows, sizeof *impulse);
     double *velocity = cs_buffer_room(&step->velocity, velocities, sizeof *velocity);
-    if (!initial || !impulse || !velocity) return cs_no_memory(error, "%lld rows", (long long)rows);
-    exchange(world, initial, 0);
-    cs_give_joint_impulses(world, initial);
+    signed char *index_set = world->pivots ? cs_buffer_room(&step->index_set, rows, 1) : NULL;
+    if (!initial || !impulse || !velocity || (world->pivots && !index_set))
+        return cs_no_memory(error, "%lld rows", (long long)rows);
+    exchange(world, initial, index_set, 0);
+    cs_give_joint_impulses(world, initial, index_set);
 
     /* The solve; any impulses that it returns are used. */
     cs_result result = {.impulses = impulse, .velocity_change = velocity};
-    cs_status status = cs_solver_solve(step->solver, initial, NULL, NULL, control, &result, error);
+    cs_status status = index_set ? cs_solver_begin_with(step->solver, index_set, error) : CS_OK;
+    if (!status)
+        status = cs_solver_solve(step->solver, initial, NULL, NULL, control, &result, error);
     if (status) return status;
-    exchange(world, impulse, 1);
-    cs_take_joint_impulses(world, impulse);
+    if (index_set) memcpy(index_set, cs_solver_index_set(step->solver), (size_t)rows);
+    exchange(world, impulse, index_set, 1);
+    cs_take_joint_impulses(world, impulse, index_set);
     world->report.outcome = result.outcome;
     world->report.iterations = result.iterations;
+    world->report.pivots = pivots_of(&result);
     world->report.natural_map = result.natural_map;
     world->report.natural_map_scaled = result.natural_map_scaled;
     accelerate(world, step->threads, velocity);
@@ -464,7 +492,7 @@ cs_status cs_world_solve(cs_world *world, double feedback, const cs_control *con
     if (!world->closed.count && !cs_joints_have_rows(world)) {
         cs_step_problem_release(&world->step);
         world->step.parts = 0;
-        cs_take_joint_impulses(world, NULL);
+        cs_take_joint_impulses(world, NULL, NULL);
         accelerate(world, 1, NULL);
         return CS_OK;
     }

@@ -56,6 +56,14 @@ static cs_status check_options(const cs_world_options *options, cs_error *error)
     if (!(options->activation >= 0 && isfinite(options->activation)))
         return cs_fail(error, CS_INVALID, "activation is %s: a number of at least 0 is needed",
                        cs_number(options->activation).text);
+    double compliance = options->contact_compliance;
+    double softness = compliance / (options->time_step * options->time_step);
+    if (!(compliance >= 0 && isfinite(softness)))
+        return cs_fail(error, CS_INVALID,
+                       "contact_compliance is %s: a number of at least 0 is needed, which can be "
+                       "divided by the square "
+                       "of the time step",
+                       cs_number(compliance).text);
     if (!cs_stepper_find(options->stepper))
         return cs_unknown_name("stepper", options->stepper, 0, cs_stepper_name, error);
     if (find_word(gyroscopic_words, options->gyroscopic) < 0)
@@ -79,6 +87,8 @@ cs_status cs_world_create(cs_world **created, const cs_world_options *options, c
     world->options = *options;
     world->stepper = cs_stepper_find(options->stepper);
     world->gyroscopic = (cs_gyroscopic)find_word(gyroscopic_words, options->gyroscopic);
+    const cs_method *method = cs_method_find(options->solver.method);
+    world->pivots = method && method->takes_index_sets;
     world->joints.implicit = find_word(tension_words, options->tension);
     world->space = options->dimension == 3 ? (cs_space){3, 6, 4, 9} : (cs_space){2, 3, 1, 1};
     world->rigid.isotropic = 1;
@@ -99,6 +109,7 @@ static void release_memory(cs_memory *memory)
     cs_buffer_clear(&memory->gap);
     cs_buffer_clear(&memory->law);
     cs_buffer_clear(&memory->impulse);
+    cs_buffer_clear(&memory->index);
 }
 
 void cs_world_destroy(cs_world *world)
@@ -124,6 +135,7 @@ void cs_world_destroy(cs_world *world)
     cs_buffer_clear(&step->initial);
     cs_buffer_clear(&step->impulse);
     cs_buffer_clear(&step->velocity);
+    cs_buffer_clear(&step->index_set);
     release_memory(&world->closed);
     release_memory(&world->last);
     cs_buffer_clear(&world->materials.laws);

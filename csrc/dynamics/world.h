@@ -14,6 +14,17 @@
 
 enum { CS_WORLD_ROWS = 6 }; /* of a contact at most */
 
+/* The code of a cs_index in the state of a world: 0, as of what is new, is CS_INDEX_UNKNOWN. */
+enum { CS_INDEX_CODES = 4 };
+static inline unsigned char cs_index_code(signed char index)
+{
+    return (unsigned char)(index == CS_INDEX_UNKNOWN ? 0 : index + 2);
+}
+static inline signed char cs_index_of_code(unsigned char code)
+{
+    return (signed char)(code ? code - 2 : CS_INDEX_UNKNOWN);
+}
+
 /* The numbers of a body in a space. */
 typedef struct cs_space {
     int dimension;   /* 3, or 2: the plane */
@@ -75,6 +86,7 @@ typedef struct cs_memory {
     cs_buffer gap;            /* (count) */
     cs_buffer law;            /* (count) const cs_law * */
     cs_buffer impulse;        /* (count, CS_WORLD_ROWS) */
+    cs_buffer index; /* (count, CS_WORLD_ROWS) unsigned char: the code of each row's cs_index */
 } cs_memory;
 
 /* A contact's place in the problem: its group, and its index there. */
@@ -126,6 +138,7 @@ typedef struct cs_step_problem {
     cs_buffer motion;  /* (bodies, dimension + 2 dof): position, velocity, and without contacts */
     cs_buffer inverse; /* M^-1 of the step, as in cs_rigid, by number */
     cs_buffer initial, impulse, velocity; /* (rows), (rows), (bodies, dof) */
+    cs_buffer index_set;                  /* (rows) signed char: a cs_index, first as initial */
     int full;                             /* M^-1 has full blocks */
     double feedback;                      /* of gaps, as cs_world_solve has it */
 } cs_step_problem;
@@ -149,6 +162,7 @@ typedef struct cs_saved_numbers {
      * is kept. */
     int64_t counter[6];
     double natural_map[2];
+    int64_t pivots; /* of the last step */
     cs_buffer
         law_holds; /* (contacts) unsigned char: the contact's law still is that of its materials */
     cs_buffer
@@ -160,6 +174,7 @@ struct cs_world {
     cs_world_options options;
     const struct cs_stepper *stepper;
     cs_gyroscopic gyroscopic;
+    int pivots; /* the method of the solver starts from index sets */
     cs_space space;
     cs_rigid rigid;
     cs_collider *collider;
@@ -281,12 +296,13 @@ cs_status cs_divide_joints(cs_world *world, cs_error *error);
 /* Work of cs_loop. Writes the rows of parts begin .. end - 1 (context: cs_world). */
 void cs_fill_joints(void *context, int64_t piece, int64_t begin, int64_t end);
 
-/* Compliances of all parts, which do not change while the problem is kept. */
+/* Compliances of contacts and of all parts of joints, which do not change while the problem is kept. */
 void cs_fill_compliances(cs_world *world);
 
-/* values (rows) <- the joints' impulses of the step before; and the other way, for this one. */
-void cs_give_joint_impulses(const cs_world *world, double *values);
-void cs_take_joint_impulses(cs_world *world, const double *values);
+/* values and index_set (rows) <- the joints' impulses of the step before, and their index set unless it is NULL; and the
+ * other way, for this one. */
+void cs_give_joint_impulses(const cs_world *world, double *values, signed char *index_set);
+void cs_take_joint_impulses(cs_world *world, const double *values, const signed char *index_set);
 
 /* The joints' state at the end of a step. */
 void cs_world_end_joints(cs_world *world);

@@ -20,9 +20,13 @@ void world_end(world_object *self) { atomic_flag_clear(&self->busy); }
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static const field option_fields[] = {
-    FIELD(cs_world_options, dimension, INT),     FIELD(cs_world_options, time_step, DOUBLE),
-    FIELD(cs_world_options, activation, DOUBLE), FIELD(cs_world_options, stepper, TEXT),
-    FIELD(cs_world_options, gyroscopic, TEXT),   FIELD(cs_world_options, tension, TEXT),
+    FIELD(cs_world_options, dimension, INT),
+    FIELD(cs_world_options, time_step, DOUBLE),
+    FIELD(cs_world_options, activation, DOUBLE),
+    FIELD(cs_world_options, stepper, TEXT),
+    FIELD(cs_world_options, gyroscopic, TEXT),
+    FIELD(cs_world_options, tension, TEXT),
+    FIELD(cs_world_options, contact_compliance, DOUBLE),
 };
 enum { OPTION_FIELDS = sizeof option_fields / sizeof *option_fields };
 
@@ -283,7 +287,7 @@ static const field report_fields[] = {
     FIELD(cs_step_report, natural_map, DOUBLE),   FIELD(cs_step_report, natural_map_scaled, DOUBLE),
     FIELD(cs_step_report, new_solver, FLAG),      FIELD(cs_step_report, collide_seconds, DOUBLE),
     FIELD(cs_step_report, setup_seconds, DOUBLE), FIELD(cs_step_report, solve_seconds, DOUBLE),
-    FIELD(cs_step_report, seconds, DOUBLE),
+    FIELD(cs_step_report, seconds, DOUBLE),       FIELD(cs_step_report, pivots, INT64),
 };
 enum { REPORT_FIELDS = sizeof report_fields / sizeof *report_fields };
 

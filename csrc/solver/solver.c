@@ -360,6 +360,7 @@ static extent extent_of(const cs_solver *solver)
 static void clear(cs_solver *solver, extent what)
 {
     solver->loaded = (cs_loaded){0};
+    solver->index_found = NULL;
     release_own(solver, 1);
     if (what == METHOD) {
         cs_arena_rewind(&solver->arena, solver->before_method);
@@ -726,10 +727,11 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
             "states of contacts (result.active) are for bpp, murty, keller and dantzig",
             solver->method->name);
     for (int64_t i = 0; i < rows && index_set; i++)
-        if (index_set[i] < CS_INDEX_LOW || index_set[i] > CS_INDEX_HIGH)
-            return cs_fail(error, CS_INVALID,
-                           "initial: row %lld is %d: -1 (low), 0 (free) or 1 (high) is needed",
-                           (long long)i, index_set[i]);
+        if (index_set[i] < CS_INDEX_LOW || index_set[i] > CS_INDEX_UNKNOWN)
+            return cs_fail(
+                error, CS_INVALID,
+                "initial: row %lld is %d: -1 (low), 0 (free), 1 (high) or 2 (unknown) is needed",
+                (long long)i, index_set[i]);
     solver->index_set = index_set;
     return CS_OK;
 }
@@ -749,6 +751,8 @@ cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, do
     if (status == CS_DEVICE_FAILED) solver->version = -1; /* the next solve packs anew */
     return status;
 }
+
+const signed char *cs_solver_index_set(const cs_solver *solver) { return solver->index_found; }
 
 const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }
 

@@ -147,6 +147,7 @@ struct cs_solver {
     int together;   /* not divided, because a control looks at every iterate of the whole */
     cs_arena given; /* copies of the caller's lists, which are kept if the problem changes */
     double setup_seconds;
+    signed char *index_found; /* (rows): of the last solve; NULL: the method takes no index sets */
 };
 
 /* to (rows), in the memory of the solver's device, <- impulses (rows), if the device has them since the last solve. found

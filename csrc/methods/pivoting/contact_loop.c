@@ -64,10 +64,14 @@ static cs_status try_rays(cs_pivoting_run *it, cs_result *result, cs_error *erro
 }
 
 /* Takes the initial impulses: they bound friction in the first solve, and rows that no impulse moves keep
- * them. */
+ * them. Takes the initial index set, too. */
 static void begin(cs_pivoting_run *it)
 {
     const cs_solver *solver = it->run.solver;
+    const signed char *set = it->run.budget->index_set;
+    size_t rows = (size_t)solver->problem->rows;
+    if (set) memcpy(it->pivoting->index_set, set, rows);
+    else memset(it->pivoting->index_set, CS_INDEX_UNKNOWN, rows);
     it->cold_start = 1;
     if (it->pivoting->renewal) cs_renewal_begin(it->pivoting->renewal);
     for (int64_t i = 0; i < solver->problem->rows; i++) {
@@ -102,6 +106,15 @@ const cs_figure cs_pivoting_figure[CS_PIVOTING_FIGURES] = {
     [CS_REUSE_FAILED] = OF_REUSE("failed", "linear systems that needed a new factor"),
 };
 
+/* solver->index_found <- the index set of the last mixed LCP; the index of a row whose bounds are equal means nothing. */
+static void keep_index_set(cs_pivoting_run *it)
+{
+    const cs_pivoting *p = it->pivoting;
+    for (int64_t i = 0; i < it->run.solver->problem->rows; i++)
+        if (p->lo[i] == p->hi[i]) p->index_set[i] = CS_INDEX_UNKNOWN;
+    it->run.solver->index_found = p->index_set;
+}
+
 /* Leaves out the figures of the cache without a cache, and those of reuse if no factor was reused. */
 static void leave_out_unused(cs_solver *solver)
 {
@@ -135,6 +148,7 @@ cs_status cs_pivoting_iterate(cs_solver *solver, cs_budget *budget, cs_pivoting_
     cs_status status = cs_run_iterate(&it.run, result);
     if (!status && !it.run.converged && !it.run.proven) status = try_rays(&it, result, error);
     status = cs_run_end(&it.run, status, result);
+    if (solver->method->takes_index_sets) keep_index_set(&it);
     leave_out_unused(solver);
 
     /* If the few pivots of the first solve were not enough, the chain goes on with its next method. */

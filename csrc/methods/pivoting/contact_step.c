@@ -81,13 +81,15 @@ static void renew_normals(cs_pivoting_run *it)
                         cs_natural_map_of(&it->run.state)->scaled, it->pivoting->normal);
 }
 
-/* Guesses the index set from initial impulses: a row is tight if its impulse is at a bound, or nearly so. */
+/* Guesses from initial impulses what is unknown of the index set: a row is tight if its impulse is at a bound, or
+ * nearly so. */
 static void guess_index_set(cs_pivoting_run *it)
 {
     const double near = 1e-6;
     cs_pivoting *p = it->pivoting;
     for (int64_t i = 0; i < it->run.solver->problem->rows; i++) {
         double lambda = it->run.solver->lambda[i], margin = near * fabs(lambda);
+        if (p->index_set[i] != CS_INDEX_UNKNOWN) continue;
         p->index_set[i] = lambda <= p->lo[i] + margin   ? CS_INDEX_LOW
                           : lambda >= p->hi[i] - margin ? CS_INDEX_HIGH
                                                         : CS_INDEX_FREE;
@@ -198,10 +200,11 @@ static cs_status run_mlcp(cs_pivoting_run *it, cs_result *result, cs_error *erro
     p->mlcp->options.max_pivots = pivots ? pivots : solver->options.pivoting.max_pivots;
     set_bounds(it);
 
-    /* Start with the last index set; in the first solve with one guessed from initial impulses, or with
-     * that of the caller. Rules without factors take none. */
-    if (first && !it->cold_start) guess_index_set(it);
-    const signed char *initial = first && it->cold_start ? it->run.budget->index_set : p->index_set;
+    /* Start with the last index set; in the first solve with that of the caller, or with one guessed from initial
+     * impulses. Rules without factors take none. */
+    int frees_all = first && it->cold_start && !it->run.budget->index_set;
+    const signed char *initial = frees_all ? NULL : p->index_set;
+    if (first && !frees_all) guess_index_set(it);
     if (p->mlcp->rule->no_factors) initial = NULL;
 
     cs_status status = cs_pivoting_mlcp(it, solver->b, initial, solver->lambda, result, error);

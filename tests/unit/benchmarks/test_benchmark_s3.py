@@ -12,6 +12,7 @@ from repository import BENCHMARKS
 
 FOLDER = BENCHMARKS / "s3"
 FEW = ("forklift", "stack_of_boxes")
+MOVING = ("chain",)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,8 @@ def tables(scripts, quick):
     """All scripts run once: rows by table."""
     layouts = scripts("layouts").LAYOUTS
     for script in ("frames.py", *dict.fromkeys(layout.script for layout in layouts.values())):
-        scripts(script.removesuffix(".py")).main(quick)
+        run = quick._replace(scenes=MOVING) if script == "motion.py" else quick
+        scripts(script.removesuffix(".py")).main(run)
     return {
         name: list(csv.DictReader((quick.results / f"{name}.csv").read_text("utf-8").splitlines()))
         for name in layouts
@@ -160,6 +162,49 @@ def test_the_crossing_lies_between_two_shares(scripts):
     rows = [{"tight": t, "x": x} for t, x in ((0.1, 1.5), (0.2, 1.1), (0.3, 0.7))]
     assert scripts("random_matrices").crossing(rows, "x") == pytest.approx(0.225)
     assert scripts("random_matrices").crossing(rows[:2], "x") is None
+
+
+def test_scenes_in_motion_stand_beside_the_prescribed_motion(scripts, tables, quick):
+    """Both ways of finding friction bounds; steps that begin from the last one pivot less."""
+    whole = {row["way"]: row for row in tables["motion_scenes"] if row["scene"] == "chain"}
+    assert list(whole) == ["settled", "one solve"]
+    assert whole["settled"]["converged"] == "20 of 20"
+    assert float(whole["one solve"]["solves"]) == 1.0
+    assert 0 < float(whole["one solve"]["pivots"]) < float(whole["settled"]["pivots"])
+    start = next(row for row in tables["motion_starts"] if row["scene"] == "chain")
+    assert float(start["warm_pivots"]) < float(start["cold_pivots"])
+    tight = next(row for row in tables["motion_tight"] if row["scene"] == "chain")
+    nowhere = quick._replace(results=quick.results / "none")
+    committed = scripts("motion").prescribed(nowhere, "figure_2_3")
+    prescribed = next(row for row in committed if row["scene"] == "chain")
+    assert tight["prescribed_tight_median"] == prescribed["tight_median"]
+    for row in tables["motion_errors"]:
+        assert 0 <= float(row["min"]) <= float(row["median"]) <= float(row["max"]) < 7e-8
+
+
+def test_a_step_in_motion_is_a_frame(scripts):
+    """The mixed LCP of a step, with the bounds that were found, has the impulses of the world."""
+    motion, protocol = scripts("motion"), scripts("protocol")
+    world = motion.world_of("chain")
+    for _ in range(6):
+        world.step()
+    found = protocol.frame_of(world.problem())
+    assert found.converged
+    assert world.info["status"] == "converged"
+    x = cs.solve_mlcp(found.A, found.b, found.lo, found.hi).x
+    contacts = world.contacts.impulses[:, :3].ravel()
+    assert len(contacts) > 0
+    np.testing.assert_allclose(
+        x[: len(contacts)], contacts, rtol=0, atol=1e-3 * np.abs(contacts).max()
+    )
+
+
+def test_worlds_are_found_by_the_names_of_s3(scripts):
+    motion, run = scripts("motion"), scripts("protocol").run_of(True)
+    assert {"winch", "chain"} <= set(motion.moving(run))
+    assert motion.moving(run._replace(scenes=("stack_of_boxes",))) == []
+    with pytest.raises(SystemExit, match="none of these scenes is a world: stack_of_boxes"):
+        motion.main(run._replace(scenes=("stack_of_boxes",)))
 
 
 def test_report_fills_the_page(scripts, tables, quick):
