@@ -916,6 +916,7 @@ typedef enum cs_joint_kind {
     CS_JOINT_ANGULAR,  /* holds nothing: for a motor or limits about an axis, */
     CS_JOINT_LINEAR,   /* ... along an axis, */
     CS_JOINT_RAM,      /* ... or between two points */
+    CS_JOINT_MESH,     /* lets two wheels roll on each other */
     CS_JOINT_KINDS,
 } cs_joint_kind;
 
@@ -945,12 +946,13 @@ typedef struct cs_joint {
     double axis[2][3];  /* unit vectors */
     double turn
         [4]; /* w, x, y, z: the second body's frame in the first one's, where the angle is zero */
-    double length;        /* that a distance keeps [m] */
-    double ratio;         /* of a gear: the second shaft turns so many times as fast as the first */
-    double limits[2];     /* of the coordinate; infinite: none */
-    double compliance[6]; /* of the rows that are held [m/N, rad/(N m)] */
-    double stiffness;     /* of the drive: its spring [N m/rad, N/m], */
-    double damping;       /* and its damper; both zero: a motor that keeps its speed */
+    double length; /* that a distance keeps; of a mesh: its pitch point along the first axis [m] */
+    double ratio;  /* of a gear: the second shaft turns so many times as fast as the first; of a
+                    * mesh: its pitch point away from the first axis, towards the second point [m] */
+    double limits[2];               /* of the coordinate; infinite: none */
+    double compliance[6];           /* of the rows that are held [m/N, rad/(N m)] */
+    double stiffness;               /* of the drive: its spring [N m/rad, N/m], */
+    double damping;                 /* and its damper; both zero: a motor that keeps its speed */
     double drive[CS_DRIVE_NUMBERS]; /* at the beginning */
     int has_drive;
     int touches; /* contacts between the two bodies are not left out */

@@ -24,6 +24,7 @@ __all__ = [
     "motor_numbers",
     "number_of",
     "pair_of",
+    "pitch_of",
     "point_names",
     "relative_turn",
     "touch_of",
@@ -139,7 +140,7 @@ def bounds_of(bound: Any) -> tuple[float, float]:
 
 
 # Rows that kinds hold.
-_HELD = {"ball": 3, "hinge": 5, "slider": 5, "fixed": 6, "distance": 1, "gear": 1}
+_HELD = {"ball": 3, "hinge": 5, "slider": 5, "fixed": 6, "distance": 1, "gear": 1, "mesh": 1}
 
 
 def compliances_of(kind: str, value: Any) -> np.ndarray:
@@ -196,6 +197,28 @@ def distance_of(kind: str, points: Sequence[Any]) -> float:
     if length == 0.0:
         raise ValueError(f"end is {points[1]!r}, as is start: they must be apart")
     return length
+
+
+def pitch_of(
+    point: np.ndarray, axis: np.ndarray, centers: Sequence[np.ndarray]
+) -> tuple[float, float]:
+    """Return where two wheels mesh: along the axis of the first one, and away from it [m]."""
+    apart = centers[1] - centers[0]
+    out = apart - (apart @ axis) * axis
+    if not np.linalg.norm(out) > 1e-9 * np.linalg.norm(apart):
+        raise ValueError("axis goes through the centre of mass of the second body: name it first")
+    out /= np.linalg.norm(out)
+    arm = point - centers[0]
+    along, away = float(arm @ axis), float(arm @ out)
+    aside = float(arm @ np.cross(axis, out))
+    if not abs(aside) <= 1e-6 * float(np.linalg.norm(arm)):
+        raise ValueError(
+            f"point is {abs(aside):g} m off the plane through the axis and the centre of mass of "
+            "the second body"
+        )
+    if not away > 0.0:
+        raise ValueError("point is on the axis, or beyond it as seen from the second body")
+    return along, away
 
 
 # ---- rotations ----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from ._joint_arguments import (
     motor_numbers,
     number_of,
     pair_of,
+    pitch_of,
     point_names,
     relative_turn,
     touch_of,
@@ -47,7 +48,7 @@ class PlacedJoint(NamedTuple):
     ----------
     kind
         ``"ball"``, ``"hinge"``, ``"slider"``, ``"fixed"``, ``"distance"``, ``"gear"``,
-        ``"angular"``, ``"linear"`` or ``"ram"``.
+        ``"mesh"``, ``"angular"``, ``"linear"`` or ``"ram"``.
     bodies
         The first and the second one; −1: the fixed world.
     limits
@@ -248,7 +249,9 @@ class Joints:
             ``(3,)`` of length 1, of each body.
         ratio
             The second body turns so many times as fast as the first one. Only speeds are coupled:
-            what a solve leaves inexact adds up in the angles.
+            what a solve leaves inexact adds up in the angles. The moments on both bodies are about
+            their own axes: where these are not parallel, what holds the shafts has no part of the
+            reaction. `mesh` has it.
         first, second, compliance, contacts
             See `Joints`.
         """
@@ -256,6 +259,48 @@ class Joints:
         none = (None, None)
         return self._add(
             *("gear", first, second, none, axes, None, None, compliance, contacts), ratio=ratio
+        )
+
+    def mesh(
+        self,
+        first: int,
+        second: int,
+        point: Any,
+        axis: Any,
+        *,
+        compliance: Any = 0.0,
+        contacts: bool | None = None,
+    ) -> int:
+        """Let two wheels roll on each other: spur and bevel gears; return the number of the joint.
+
+        Parameters
+        ----------
+        first, second
+            Two bodies, each of which turns about an axis through its centre of mass. Other joints
+            hold the axes, which may move: those of a planet in its cage do.
+        point
+            ``(3,)`` Where their pitch circles touch: in the plane of the first axis and the centre
+            of mass of the second body [m].
+        axis
+            ``(3,)`` of length 1: of the first body. The second body's centre is not on it.
+        compliance, contacts
+            See `Joints`.
+
+        Notes
+        -----
+        The row is the relative velocity at the point along the teeth, across both directions. Only
+        speeds are coupled, as by `gear`. Point and teeth follow the axes and do not turn with the
+        wheels, and both bodies have the same force there, so that momentum is kept.
+        """
+        axes, none = (axis, axis), (None, None)
+        first_body, second_body = body_of("first", first), body_of("second", second)
+        for name, body in (("first", first_body), ("second", second_body)):
+            if body == -1:
+                raise ValueError(f"{name} is -1: the fixed world has no wheel")
+        centers = [self._frame(body)[0] for body in (first_body, second_body)]
+        pitch = pitch_of(vector_of("point", point), vector_of("axis", axis), centers)
+        return self._add(
+            *("mesh", first, second, none, axes, None, None, compliance, contacts), pitch=pitch
         )
 
     def angular(
@@ -387,6 +432,7 @@ class Joints:
         contacts: bool | None,
         *,
         ratio: float = 1.0,
+        pitch: tuple[float, float] | None = None,
     ) -> int:
         """Add a joint; return its number."""
         if self._world.dimension != 3:
@@ -409,7 +455,8 @@ class Joints:
                 *where,
                 *along,
                 relative_turn(self._turn(bodies[0]), self._turn(bodies[1])),
-                [distance_of(kind, points), number_of("ratio", ratio), low, high],
+                pitch or (distance_of(kind, points), number_of("ratio", ratio)),
+                (low, high),
                 compliances_of(kind, compliance),
                 motor_numbers(motor),
             )

@@ -6,6 +6,9 @@
  *     motor:  J u^E = speed, as far as the bounds allow
  *     spring: lambda / dt = -k (x + rest dt J u^E - target) - c (J u^E - speed)
  *
+ * Wheels that mesh have equal velocities along their teeth at the pitch point, as has the force there: neither turns with
+ * their spin.
+ *
  * A linear row holds at the point of the second body, for both bodies: then the impulses of a joint have no moment about
  * each other, and a slider's rows are the derivatives of its position.  S3 section 1.2; Bender, Erleben and Trinkle,
  * Interactive simulation of rigid body dynamics in computer graphics, 2014 */
@@ -45,9 +48,30 @@ static void place_side(const cs_motion *motion, const cs_joint *joint, int k, si
     cs_rotate(to->rotation, joint->axis[k], to->axis);
 }
 
+/* out <- the direction from the axis of the first body to a point. */
+static void find_out(const side *first, const double *point, double *out)
+{
+    cs_subtract(point, first->point, out);
+    cs_add_scaled(out, -cs_dot(out, first->axis), first->axis, out);
+    if (!(cs_normalize(out) > 0)) cs_any_orthogonal(first->axis, out);
+}
+
+/* point <- the pitch point: in the plane of the first axis and of the point of the second one. */
+static void find_pitch_point(const cs_joint *joint, const side *both, double *point)
+{
+    double out[3];
+    find_out(&both[0], both[1].point, out);
+    cs_add_scaled(both[0].point, joint->length, both[0].axis, point);
+    cs_add_scaled(point, joint->ratio, out, point);
+}
+
 static void place(const cs_motion *motion, const cs_joint *joint, side *both)
 {
+    double pitch[3];
     for (int k = 0; k < 2; k++) place_side(motion, joint, k, &both[k]);
+    if (joint->kind != CS_JOINT_MESH) return;
+    find_pitch_point(joint, both, pitch);
+    cs_assign(both[1].point, pitch);
 }
 
 /* product <- a b, quaternions w, x, y, z */
@@ -124,6 +148,15 @@ static void hold_line(const cs_joint *joint, const side *both, const double *apa
     for (int i = 0; i < 2; i++) set_linear(&rows[i], across[i], cs_dot(across[i], apart));
 }
 
+/* The teeth of two wheels have one velocity at the pitch point, across the first axis and the direction away from it. */
+static void hold_teeth(const side *both, row *to)
+{
+    double out[3], teeth[3];
+    find_out(&both[0], both[1].point, out);
+    cs_cross(both[0].axis, out, teeth);
+    set_linear(to, teeth, 0);
+}
+
 /* row <- the distance of both points, along the line between them; where they are one, along any line. */
 static double set_distance(const double *apart, row *to)
 {
@@ -157,6 +190,7 @@ static int hold(const cs_joint *joint, const side *both, row *rows)
         cs_add_scaled(rows->along, joint->ratio, both[0].axis, rows->about[0]);
         cs_assign(rows->about[1], both[1].axis);
         break;
+    case CS_JOINT_MESH: hold_teeth(both, rows); break;
     default: break;
     }
     return cs_joint_held(joint->kind);

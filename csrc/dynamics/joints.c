@@ -23,7 +23,7 @@ static const description kinds[CS_JOINT_KINDS] = {
     [CS_JOINT_SLIDER] = {"slider", 5, 2, 1},     [CS_JOINT_FIXED] = {"fixed", 6, 0, 0},
     [CS_JOINT_DISTANCE] = {"distance", 1, 0, 0}, [CS_JOINT_GEAR] = {"gear", 1, 0, 1},
     [CS_JOINT_ANGULAR] = {"angular", 0, 2, 1},   [CS_JOINT_LINEAR] = {"linear", 0, 2, 1},
-    [CS_JOINT_RAM] = {"ram", 0, 2, 0},
+    [CS_JOINT_RAM] = {"ram", 0, 2, 0},           [CS_JOINT_MESH] = {"mesh", 1, 0, 1},
 };
 
 const char *cs_joint_name(int kind)
@@ -207,6 +207,11 @@ static cs_status check_joint(const subject *s)
         status = wrong(s, "length", -1, joint->length, "a number above 0");
     if (!status && joint->kind == CS_JOINT_GEAR)
         status = check_finite(s, "ratio", &joint->ratio, 1);
+    if (!status && joint->kind == CS_JOINT_MESH) {
+        status = check_finite(s, "length", &joint->length, 1);
+        if (!status && !(joint->ratio > 0 && isfinite(joint->ratio)))
+            status = wrong(s, "ratio", -1, joint->ratio, "a number above 0");
+    }
     return status;
 }
 

@@ -155,6 +155,11 @@ static void wrong_joints_are_refused(void)
     refuse(world, &joint, "length is -1");
     joint.turn[0] = (double)NAN;
     refuse(world, &joint, "turn[0] is nan");
+    joint = between(CS_JOINT_MESH, 0, 1);
+    joint.ratio = 0;
+    refuse(world, &joint, "joints[0] (mesh): ratio is 0, but it has to be a number above 0");
+    joint.length = (double)INFINITY;
+    refuse(world, &joint, "length[0] is inf");
     cs_world_destroy(world);
 }
 

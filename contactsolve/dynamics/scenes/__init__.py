@@ -24,15 +24,20 @@ from contactsolve.dynamics.scenes.ball_grid import ball_grid as ball_grid
 from contactsolve.dynamics.scenes.cannonballs import cannonballs as cannonballs
 from contactsolve.dynamics.scenes.card_house import card_house as card_house
 from contactsolve.dynamics.scenes.column_collapse import column_collapse as column_collapse
+from contactsolve.dynamics.scenes.crane import crane as crane
 from contactsolve.dynamics.scenes.disc_pyramid import disc_pyramid as disc_pyramid
 from contactsolve.dynamics.scenes.domino_row import domino_row as domino_row
+from contactsolve.dynamics.scenes.forklift import forklift as forklift
+from contactsolve.dynamics.scenes.forwarder import forwarder as forwarder
 from contactsolve.dynamics.scenes.hoisted_chain import hoisted_chain as hoisted_chain
 from contactsolve.dynamics.scenes.hopper import discharged as discharged
 from contactsolve.dynamics.scenes.hopper import hopper as hopper
+from contactsolve.dynamics.scenes.offshore import offshore as offshore
 from contactsolve.dynamics.scenes.overhanging_tower import overhanging_tower as overhanging_tower
 from contactsolve.dynamics.scenes.pile import pile as pile
 from contactsolve.dynamics.scenes.ragdolls import ragdolls as ragdolls
 from contactsolve.dynamics.scenes.spheres_in_a_box import spheres_in_a_box as spheres_in_a_box
+from contactsolve.dynamics.scenes.vehicle import vehicle as vehicle
 from contactsolve.dynamics.scenes.winch import winch as winch
 from contactsolve.dynamics.world import World
 

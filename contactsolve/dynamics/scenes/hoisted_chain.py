@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from contactsolve.dynamics.scenes._mechanism import mechanism_world
+from contactsolve.dynamics.material import Material
+from contactsolve.dynamics.scenes._mechanism import (
+    mechanism_world,
+    own_shape,
+    placed,
+    with_many_sweeps,
+)
 from contactsolve.dynamics.scenes._scene import scene
 from contactsolve.dynamics.world import World
 from contactsolve.scenarios._scene import require_not_negative
@@ -36,6 +42,10 @@ def hoisted_chain(*, mu: float = 1.0, compliance: float = 1e-6, **options: Any) 
     S3 Tables 2.1 and 3.1.
     """
     require_not_negative(mu=mu, compliance=compliance)
+    made = placed("chain", compliance)
     return mechanism_world(
-        "chain", options, lambda kind, _: kind == "capsule", mu=mu, compliance=compliance
+        made,
+        with_many_sweeps(options),
+        lambda number, part: own_shape(part) if number else None,
+        Material(mu),
     )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from contactsolve.dynamics.scenes._mechanism import mechanism_world
+from contactsolve.dynamics.material import Material
+from contactsolve.dynamics.scenes._mechanism import (
+    mechanism_world,
+    own_shape,
+    placed,
+    with_many_sweeps,
+)
 from contactsolve.dynamics.scenes._scene import scene
 from contactsolve.dynamics.world import World
 from contactsolve.scenarios._scene import require_not_negative
@@ -35,4 +41,7 @@ def winch(*, mu: float = 1.0, compliance: float = 2e-7, **options: Any) -> World
     S3 section 2.3.1.6, Tables 2.1 and 2.2.
     """
     require_not_negative(mu=mu, compliance=compliance)
-    return mechanism_world("winch", options, lambda *_: True, mu=mu, compliance=compliance)
+    made = placed("winch", compliance)
+    return mechanism_world(
+        made, with_many_sweeps(options), lambda _, part: own_shape(part), Material(mu)
+    )

@@ -399,6 +399,65 @@ def test_gears_keep_their_ratio():
     assert second == pytest.approx(-2.5 * first, rel=1e-6)
 
 
+def differential(axis, motor, made):
+    """Add a cage on an axis with two wheels, between which a spider in the cage meshes with both.
+
+    Returns the wheels' hinges to the housing, the cage's, and the numbers of the meshes.
+    """
+    housing = made.add_body(None, [0, 0, 0], mass=3.0, inertia=[0.5, 0.6, 0.7])
+    cage = made.add_body(None, [0, 0, 0], mass=1.0, inertia=[0.02, 0.03, 0.02])
+    spider = made.add_body(None, [0, 0, 0.1], mass=0.1, inertia=[1e-4, 1e-4, 2e-4])
+    hinges = [made.joints.hinge(housing, cage, [0, 0, 0], axis, motor=motor)]
+    made.joints.hinge(cage, spider, [0, 0, 0.1], Z)
+    meshes = []
+    for side in (-1.0, 1.0):
+        wheel = made.add_body(None, side * axis, mass=1.0, inertia=[0.02, 0.02 + 0.01 * side, 0.02])
+        hinges.append(made.joints.hinge(housing, wheel, side * axis, axis))
+        meshes.append(made.joints.mesh(spider, wheel, 0.1 * Z + 0.05 * side * axis, Z))
+    return hinges, meshes
+
+
+@pytest.mark.parametrize("stepper", STEPPERS)
+def test_a_differential_shares_its_moment(stepper):
+    # The cage turns as fast as both wheels in the mean, also while everything tumbles, and one
+    # wheel has three times the moment of inertia of the other. Momentum stays zero.
+    made = free(time_step=2e-3, stepper=stepper, gyroscopic="implicit")
+    (cage, *wheels), meshes = differential(Y, Motor(0.0, 0.3), made)
+    made.control.push(cage, 0.3)
+    before = made.momentum()
+    made.run(400)
+    rates = made.joints.rates
+    assert rates[wheels].mean() == pytest.approx(rates[cage], rel=1e-4)  # rows have turned on
+    assert made.joints.coordinates[wheels].mean() == pytest.approx(
+        made.joints.coordinates[cage], rel=1e-3
+    )
+    assert rates[wheels[0]] > 1.5 * rates[wheels[1]] > 1.0
+    assert np.abs(made.joints.impulses[meshes, 0]).min() > 0.0
+    linear, angular = np.subtract(made.momentum(), before)
+    assert np.abs(linear).max() < 1e-10
+    assert np.abs(angular).max() < 1e-4 * 0.3 * made.time  # of first order, as gyroscopic terms
+
+
+def test_wheels_that_mesh_have_the_ratio_of_their_radii():
+    # A bevel gear; the wheel's radius is four times that of the pinion.
+    made = free(time_step=5e-3)
+    pinion = made.add_body(None, [-1.0, 0, 0], mass=1.0, inertia=[0.1, 0.2, 0.2])
+    wheel = made.add_body(None, [0, 0, 0], mass=1.0, inertia=[0.2, 0.3, 0.2])
+    shaft = made.joints.hinge(-1, pinion, [-1.0, 0, 0], X, motor=Motor(0.0, 0.2))
+    axle = made.joints.hinge(-1, wheel, [0, 0, 0], Y)
+    made.joints.mesh(wheel, pinion, [-0.4, 0.1, 0], Y)
+    made.control.push(shaft, 0.2)
+    made.run(400)
+    assert made.joints.rates[shaft] == pytest.approx(2.0 * 0.2 / (0.1 + 0.3 / 16.0), rel=1e-6)
+    assert made.joints.rates[axle] == pytest.approx(made.joints.rates[shaft] / 4.0, rel=1e-9)
+    # Spur gears turn against each other.
+    spur = made.add_body(None, [0.3, 0, 0], mass=1.0, inertia=[0.2, 0.3, 0.2])
+    other = made.joints.hinge(-1, spur, [0.3, 0, 0], Y)
+    made.joints.mesh(wheel, spur, [0.1, 0, 0], Y)
+    made.run(10)
+    assert made.joints.rates[other] == pytest.approx(-0.5 * made.joints.rates[axle], rel=1e-9)
+
+
 def test_a_distance_is_kept():
     made = free(time_step=5e-3)
     pair = [

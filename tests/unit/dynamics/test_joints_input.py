@@ -51,6 +51,10 @@ def scene():
         ("distance", (0, 1, X, X), {}, ValueError, r"end is .*, as is start"),
         ("gear", (0, 1, X, [0, 0, 0]), {}, ValueError, r"second_axis has the length 0"),
         ("gear", (0, 1, X, Z, NAN), {}, ValueError, r"ratio is nan: a finite"),
+        ("mesh", (-1, 1, [0.5, 0, 2.0], Z), {}, ValueError, r"first is -1: .* has no wheel"),
+        ("mesh", (0, 1, [0.5, 0.1, 2.0], Z), {}, ValueError, r"point is 0\.1 m off the plane"),
+        ("mesh", (0, 1, [-0.5, 0, 2.0], Z), {}, ValueError, r"point is on the axis, or beyond"),
+        ("mesh", (0, 1, [0.5, 0, 2.0], X), {}, ValueError, r"axis goes through the centre of"),
         ("ram", (0, 1, X, Z), {}, TypeError, r"motor and limits are None: a joint 'ram'"),
         # Of another length than the rows that are held.
         ("ball", (0, 1, X), {"compliance": [0] * 4}, ValueError, r"\(4,\): a number, or \(3,\)"),
@@ -285,6 +289,9 @@ def machine(**options):
     joints.fixed(bodies[3], bodies[4], middle[3], compliance=1e-5)
     joints.distance(bodies[4], bodies[5], made.positions[4], made.positions[5])
     joints.gear(bodies[4], bodies[5], X, X, 2.0)
+    center, other = made.positions[bodies[4]], made.positions[bodies[5]]
+    out = (other - center) * [1, 0, 1]
+    joints.mesh(bodies[4], bodies[5], center + 0.1 * out / np.linalg.norm(out), Y)
     joints.ram(bodies[5], bodies[6], middle[5] - 0.1, middle[5] + 0.1, motor=Motor(0.1, 9.0))
     joints.angular(bodies[6], bodies[7], Y, motor=Motor(stiffness=20.0, damping=1.0, target=1.0))
     joints.ball(bodies[6], bodies[7], middle[6])
@@ -331,7 +338,7 @@ def test_a_recording_goes_on_with_the_same_bits(tmp_path, at):
     with dynamics.Recording(path) as recording:
         hashes = recording.hashes
     again = dynamics.World.load(path, frame=at)
-    assert len(again.joints) == (11 if at > 15 else 10)
+    assert len(again.joints) == (12 if at > 15 else 11)
     other = tmp_path / "again.h5"
     again.run(40 - at, file=other, callback=act)
     with dynamics.Recording(other) as recording:
