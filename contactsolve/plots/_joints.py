@@ -14,7 +14,7 @@ __all__ = ["COLOR", "Marks", "marks_of"]
 COLOR = "#1d1d24"
 
 # Kinds without a point of their own, and those with an axis that is drawn.
-_POINTLESS = ("gear", "angular")
+_POINTLESS = ("gear", "mesh", "angular")
 _WITH_AXIS = ("hinge", "slider", "linear")
 _AXIS = 1.4  # half length of an axis, in sizes of the smaller body
 
