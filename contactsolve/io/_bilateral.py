@@ -5,7 +5,8 @@ M v = H r + G l + f, u = H^T v + w, G^T v + b = 0.
 The format has no bodies: they are read from M, in blocks of 6 or 3 on its diagonal, as long as no
 contact and no constraint has more than four partners. Otherwise all degrees of freedom are one
 body. Contacts are the first group of the problem; constraints that follow each other and have the
-same partners are a block of up to six rows.
+same partners are a block of up to six rows. Groups keep the order of the file, so that their numbers, one after the other, are those of
+the file.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Matrix = tuple[Csr, tuple[int, int]]
 
 _BODY_SIZES = (6, 3)  # degrees of freedom of bodies that are looked for in M
 _MAX_ROWS = 6  # of a block of constraints
+_MAX_GROUPS = 16  # of blocks; beyond, every constraint is a block of its own
 _NEED = "global FCLIB problems need"
 
 
@@ -156,11 +158,16 @@ def _blocks_of_constraints(G: Any, size: int) -> list[NDArray[np.int64]]:
         else:
             blocks.append([row])
 
-    # Blocks of as many rows are a group, in the order of the file.
-    by_rows: dict[int, list[list[int]]] = {}
+    # Blocks that follow each other and have as many rows are a group: the order is that of the file.
+    groups: list[list[list[int]]] = []
     for block in blocks:
-        by_rows.setdefault(len(block), []).append(block)
-    return [np.array(group) for group in by_rows.values()]
+        if groups and len(groups[-1][0]) == len(block):
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    if len(groups) > _MAX_GROUPS:
+        return list(np.arange(len(partners))[None, :, None])
+    return [np.array(group) for group in groups]
 
 
 def to_groups(

@@ -343,9 +343,8 @@ def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, An
     for name, (csr, shape) in matrices.items():
         _add_matrix(f"{root}/{name}", csr, shape, integers, floats)
     parameters = np.concatenate(
-        [group.set.parameters(group.contacts, rows).reshape(group.contacts, -1)
-         for group in contacts]
-    )  # fmt: skip
+        [group.set.parameters(group.contacts, rows) for group in contacts]
+    )
     for name, column in zip(("mu", "mu_r"), parameters.T, strict=False):
         floats[f"{root}/vectors/{name}"] = column
     return integers, floats

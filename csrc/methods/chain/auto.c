@@ -152,6 +152,10 @@ static cs_status iterate(cs_chain_solve *s)
 
         /* The last link of the round; the next round is more patient. */
         if (!status) status = cs_chain_run_sweeps(s, &cs_method_nncg, s->max_iterations);
+        int stuck = s->best > before / 2, last = fruitless + 1 >= CS_FRUITLESS;
+
+        /* If the round was fruitless, interior-point steps, which need no good start. */
+        if (!status && stuck) status = cs_chain_run_interior(s, last);
         fruitless = s->best > before / 2 ? fruitless + 1 : 0;
         s->patience = s->patience < CS_LONGEST / 2 ? 2 * s->patience : CS_LONGEST;
     }
