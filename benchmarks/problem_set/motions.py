@@ -163,7 +163,8 @@ def _as_contacts(problem: cs.Problem, g: int, rows: int) -> cs.Group:
         parts = normal.reshape(-1, half) if half == 3 else normal
         first = parts[np.flatnonzero(np.abs(parts).sum(axis=-1) > 0)[0]]
         for row, axis in enumerate(_across(first), start=1):
-            turned = np.cross(axis, parts) + axis * (parts @ axis)[:, None]
+            along = (parts * axis).sum(axis=1)
+            turned = np.cross(axis, parts) + axis * along[:, None]
             wide[k, :, row] = turned.reshape(normal.shape)
     values = np.zeros((len(b), rows))
     values[:, 0] = b[:, 0]
@@ -174,9 +175,9 @@ def _across(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return two unit vectors that are perpendicular to a vector and to each other."""
     helper = np.eye(3)[np.argmin(np.abs(vector))]
     first = np.cross(vector, helper)
-    first /= np.sqrt(first @ first)
+    first /= np.sqrt((first * first).sum())
     second = np.cross(vector, first)
-    return first, second / np.sqrt(second @ second)
+    return first, second / np.sqrt((second * second).sum())
 
 
 # ---- phases --------------------------------------------------------------------------------------

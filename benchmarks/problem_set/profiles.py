@@ -2,7 +2,7 @@
 
     python benchmarks/problem_set/profiles.py FOLDER [--seconds 1] [--solvers ...] [--again]
 
-Each solver gets so many seconds of one thread for each problem of the folder that problem_set.py
+Each solver gets so many seconds of processor time of one thread for each problem of the folder that problem_set.py
 has written, until the FCLIB error of its impulses is at most 1e-6. The error is judged from outside,
 on the problem of the file. Time for setting up counts for the methods of this library, and not for
 others: forming W, eliminating bilateral constraints, which Siconos and the loop do not take, and
@@ -25,6 +25,7 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / 
 import peers
 from common import kept, write_csv
 
+peers.clock = time.thread_time
 TARGET = 1e-6
 NAME = "problem_set"
 OWN = ("auto", "interior_point", "newton", "admm", "nesterov", "gauss_seidel")

@@ -82,7 +82,12 @@ def of_gaps():
     if not gaps:
         return "Every problem has one."
     rows = [f"| {one.name} | {one.error:.1e} | {one.method} |" for one in gaps]
-    head = [f"{len(gaps)} problems have none:", "", "| problem | FCLIB error | by |", "|:--|--:|:--|"]
+    head = [
+        f"{len(gaps)} problems have none:",
+        "",
+        "| problem | FCLIB error | by |",
+        "|:--|--:|:--|",
+    ]
     return "\n".join([*head, *rows])
 
 
@@ -158,7 +163,7 @@ def draw(rows):
     for ax, chosen in ((left, np.ones(len(names), bool)), (right, hard)):
         total = chosen.sum()
         for name, own in seconds.items():
-            ratio = np.sort((own[chosen & solved] / best[chosen & solved]))
+            ratio = np.sort(own[chosen & solved] / best[chosen & solved])
             ratio = ratio[np.isfinite(ratio)]
             share = np.arange(1, len(ratio) + 1) / max(total, 1)
             ax.step(

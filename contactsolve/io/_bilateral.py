@@ -78,7 +78,8 @@ def problem_of(system: System, friction: Any, name: str) -> tuple[Problem, Place
     free = np.einsum("nij,nj->ni", bodies.inverse_mass, system.f.reshape(-1, size)).ravel()
     b = (H.T @ free + system.w).reshape(-1, system.rows)
 
-    groups, places = [], []
+    groups: list[Group] = []
+    places: list[NDArray[np.int64] | None] = []
     contacts = np.arange(H.shape[1]).reshape(-1, system.rows)
     if len(contacts):
         groups.append(Group(*_jacobian(H, contacts, size), b, sets=friction))
@@ -209,7 +210,9 @@ def matrices_of(problem: Problem) -> dict[str, Any]:
             raise ValueError(f"problem has compliance in group {g}: FCLIB holds rigid rows only")
 
     # M, from its blocks, which are inverted in the same way everywhere.
-    blocks, first, start = [], [], 0
+    blocks: list[Any] = []
+    first: list[int] = []
+    start = 0
     for group in problem._inverse_masses():
         full = group if group.ndim == 3 else group[:, :, None] * np.eye(group.shape[1])
         blocks += list(inverse_blocks(full, len(first)))
@@ -239,9 +242,7 @@ def _rows_of_group(problem: Problem, g: int, first: list[int], dof: int) -> Any:
     starts = np.array([*first, 0])  # the last: of the world, whose entries are left out
     row, column, data = [], [], []
     for part, body in zip(parts, bodies.T, strict=True):
-        at = np.broadcast_to(
-            np.arange(count * rows).reshape(count, rows, 1), part.shape
-        )
+        at = np.broadcast_to(np.arange(count * rows).reshape(count, rows, 1), part.shape)
         dofs = np.broadcast_to(starts[body][:, None, None] + np.arange(part.shape[2]), part.shape)
         keep = (part != 0) & (body >= 0)[:, None, None]
         row.append(at[keep])

@@ -151,8 +151,8 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
         There is no such file.
     ValueError
         The file is not HDF5, is truncated or damaged, contains a problem that is not supported
-        (a local one with bilateral constraints), lacks a dataset or has one of a wrong shape, type or content.
-        The message names the file and, if one is at fault, the dataset.
+        (a local one with bilateral constraints), lacks a dataset or has one of a wrong shape, type
+        or content. The message names the file and, if one is at fault, the dataset.
     ImportError
         h5py is not installed, or SciPy for a global problem.
 
@@ -342,9 +342,7 @@ def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, An
         floats[f"{root}/vectors/w"] = state.drive.reshape(-1)
     for name, (csr, shape) in matrices.items():
         _add_matrix(f"{root}/{name}", csr, shape, integers, floats)
-    parameters = np.concatenate(
-        [group.set.parameters(group.contacts, rows) for group in contacts]
-    )
+    parameters = np.concatenate([group.set.parameters(group.contacts, rows) for group in contacts])
     for name, column in zip(("mu", "mu_r"), parameters.T, strict=False):
         floats[f"{root}/vectors/{name}"] = column
     return integers, floats

@@ -930,7 +930,9 @@ NO_CONTACT = (
 
 
 @pytest.mark.parametrize("option", ["stop", "record"])
-@pytest.mark.parametrize("feasible", [cs.sets.box(0, 1), cs.sets.polygon(0.5)], ids=["box", "polygon"])
+@pytest.mark.parametrize(
+    "feasible", [cs.sets.box(0, 1), cs.sets.polygon(0.5)], ids=["box", "polygon"]
+)
 def test_fclib_error_needs_contacts(option, feasible):
     made = problem(sets=feasible)
     value = "fclib_error" if option == "stop" else ("residual", "fclib_error")

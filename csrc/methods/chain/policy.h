@@ -46,9 +46,9 @@ enum {
 enum {
     CS_INTERIOR_EXPECTED = 60, /* steps of Newton's method that cost as much as a solution */
     CS_INTERIOR_STEPS = 100,   /* maximum steps */
-    CS_INTERIOR_PATIENCE = 40, /* steps without a halving */
+    CS_INTERIOR_PATIENCE = 15, /* steps without a halving */
 };
-#define CS_INTERIOR_WORTH 1.0
+#define CS_INTERIOR_WORTH 0.5
 
 /* ---- rounds ----------------------------------------------------------------------------------- */
 
