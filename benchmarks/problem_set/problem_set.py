@@ -1,7 +1,7 @@
 """The problem set: steps of bodies in motion as FCLIB files, with solutions and checksums.
 
     python benchmarks/problem_set/problem_set.py make FOLDER      # anew, with the index
-    python benchmarks/problem_set/problem_set.py generate FOLDER  # what the index lists; checks bits
+    python benchmarks/problem_set/problem_set.py generate FOLDER  # what the index lists, checked
     python benchmarks/problem_set/problem_set.py ship FOLDER      # the small part, into the package
 
 `make` runs the motions of motions.py, writes their steps, measures how hard they are, solves them,
@@ -31,7 +31,8 @@ from contactsolve.data._problem_set import INDEX, SetProblem, read_index
 from contactsolve.io._bilateral import split_rows
 from contactsolve.io.fclib import FclibPoint
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import ROOT
 from motions import MOTIONS, SWEEPS, phase_of, taken
 
@@ -246,7 +247,7 @@ def write_index(folder, found):
 
 
 def chosen_to_ship(found):
-    """Of each motion and phase in turn the smallest hard and the smallest easy one, while they fit."""
+    """Of each motion and phase in turn the smallest hard and easy ones, while they fit."""
     left, queue = SHIPPED_BYTES, {}
     for entry in sorted(found, key=lambda one: one.path.stat().st_size):
         kind = (entry.name.rsplit("-", 3)[0], entry.phase, is_hard(entry))

@@ -12,7 +12,8 @@ import numpy as np
 
 from contactsolve.data._problem_set import read_index
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 from common import pages
 
@@ -52,8 +53,10 @@ def of_set():
     """What the set holds, as a table of its motions."""
     every = read_index()
     lines = [
-        "| motion | problems | rest, flow, impact | contacts | rows of constraints | form "
-        f"| more than {HARD:,} sweeps | shipped |",
+        (
+            "| motion | problems | rest, flow, impact | contacts | rows of constraints | form "
+            f"| more than {HARD:,} sweeps | shipped |"
+        ),
         "|:--|--:|--:|--:|--:|:--|--:|--:|",
     ]
     for motion in dict.fromkeys(map(motion_of, every)):
@@ -69,9 +72,11 @@ def of_set():
     size = sum(one.path.stat().st_size for one in shipped if one.path.is_file())
     lines += [
         "",
-        f"{len(every)} problems; {hard} of them ({100 * hard / len(every):.0f} %) need more than "
-        f"{HARD:,} sweeps of Gauss–Seidel to an FCLIB error of {ROUGH}. The package holds "
-        f"{len(shipped)}, {size / 1e6:.1f} MB.",
+        (
+            f"{len(every)} problems; {hard} of them ({100 * hard / len(every):.0f} %) need more "
+            f"than {HARD:,} sweeps of Gauss–Seidel to an FCLIB error of {ROUGH}. The package holds "
+            f"{len(shipped)}, {size / 1e6:.1f} MB."
+        ),
     ]
     return "\n".join(lines)
 
@@ -117,8 +122,10 @@ def of_solvers(folder):
     counts = {name: {row["problem"]: row for row in rows if row["solver"] == name}
               for name in seconds}  # fmt: skip
     lines = [
-        "| solver | solved | fastest | median of those it solved | median ratio to the fastest "
-        "| median iterations |",
+        (
+            "| solver | solved | fastest | median of those it solved | median ratio to the fastest "
+            "| median iterations |"
+        ),
         "|:--|--:|--:|--:|--:|--:|",
     ]
     for name, own in seconds.items():

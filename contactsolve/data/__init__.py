@@ -1,7 +1,7 @@
 """Real contact problems that come with the package, for demonstrations and first trials.
 
-They are FCLIB files; ``README.md`` in their folder gives their sources. `problem_set` lists steps of
-bodies in motion, with their solutions.
+They are FCLIB files; ``README.md`` in their folder gives their sources. `problem_set` lists steps
+of bodies in motion, with their solutions.
 
 Examples
 --------

@@ -182,7 +182,7 @@ def read_index(folder: Path | None = None) -> tuple[SetProblem, ...]:
 
 def _entry(row: dict[str, str], place: Path) -> SetProblem:
     """Return a line of the index, whose texts become numbers by the types of the fields."""
-    kinds: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": lambda text: text == "True"}
+    kinds: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": "True".__eq__}
     values: dict[str, Any] = {}
     for field in fields(SetProblem):
         if field.name == "path":

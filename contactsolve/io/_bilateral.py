@@ -1,12 +1,10 @@
-"""Global FCLIB problems of bodies, with bilateral constraints:
+"""Global FCLIB problems of bodies, with bilateral constraints.
 
-M v = H r + G l + f, u = H^T v + w, G^T v + b = 0.
-
-The format has no bodies: they are read from M, in blocks of 6 or 3 on its diagonal, as long as no
-contact and no constraint has more than four partners. Otherwise all degrees of freedom are one
-body. Contacts are the first group of the problem; constraints that follow each other and have the
-same partners are a block of up to six rows. Groups keep the order of the file, so that their numbers, one after the other, are those of
-the file.
+M v = H r + G l + f, u = H^T v + w, G^T v + b = 0. The format has no bodies: they are read from M,
+in blocks of 6 or 3 on its diagonal, as long as no contact and no constraint has more than four
+partners. Otherwise all degrees of freedom are one body. Contacts are the first group of the
+problem; constraints that follow each other and have the same partners are a block of up to six rows. Groups
+keep the order of the file, so that their numbers, one after the other, are those of the file.
 """
 
 from __future__ import annotations
@@ -159,7 +157,7 @@ def _blocks_of_constraints(G: Any, size: int) -> list[NDArray[np.int64]]:
         else:
             blocks.append([row])
 
-    # Blocks that follow each other and have as many rows are a group: the order is that of the file.
+    # Blocks that follow each other and have as many rows are a group, in the order of the file.
     groups: list[list[list[int]]] = []
     for block in blocks:
         if groups and len(groups[-1][0]) == len(block):
@@ -182,7 +180,7 @@ def to_groups(
 
 
 def is_bilateral(problem: Problem) -> bool:
-    """Whether the problem has bodies, contacts with friction of one kind, and joints beside them."""
+    """Whether the problem has groups, and joints among them."""
     return problem.grouped and any(one.set.name == "free" for one in problem._groups)
 
 
