@@ -97,7 +97,9 @@ MOTIONS = (
     Motion("hoisted_chain", RIGID, steps=(1, 20, 60, 200), push=0.5),
     Motion("hopper", {"count": 200}, steps=(1, 50, 400, 1500), **GRAINS),
     Motion("overhanging_tower", {"bricks": 8}, steps=(1, 15, 25, 100, 300)),
-    Motion("overhanging_tower", {"bricks": 20}, steps=(1, 15, 25, 100), label="overhanging_tower_20"),
+    Motion(
+        "overhanging_tower", {"bricks": 20}, steps=(1, 15, 25, 100), label="overhanging_tower_20"
+    ),
     Motion("pile", {"count": 60, "time_step": 2e-3}, steps=(150, 300, 600, 1200), **GRAINS),
     Motion(
         "pile", {"count": 80, "shapes": "box", "time_step": 2e-3}, steps=(150, 300, 600, 1200),

@@ -5,10 +5,10 @@
 Each solver gets so many seconds of processor time of one thread for each problem of the folder
 that problem_set.py has written, until the FCLIB error of its impulses is at most 1e-6. The error is
 judged from outside, on the problem of the file. Time for setting up counts for the methods of this
-library, and not for others: forming W, eliminating bilateral constraints, which Siconos and the loop
-do not take, and their own preparations. Siconos solves problems of the plane with a second tangent
-that nothing moves. Solvers that are not installed are left out, and named; stored rows of other
-solvers stay.
+library, and not for others: forming W, eliminating bilateral constraints, which Siconos and the
+loop do not take, and their own preparations. Siconos solves problems of the plane with a second
+tangent that nothing moves. Solvers that are not installed are left out, and named; stored rows of
+other solvers stay.
 """
 
 import argparse

@@ -3,8 +3,9 @@
 M v = H r + G l + f, u = H^T v + w, G^T v + b = 0. The format has no bodies: they are read from M,
 in blocks of 6 or 3 on its diagonal, as long as no contact and no constraint has more than four
 partners. Otherwise all degrees of freedom are one body. Contacts are the first group of the
-problem; constraints that follow each other and have the same partners are a block of up to six rows. Groups
-keep the order of the file, so that their numbers, one after the other, are those of the file.
+problem; constraints that follow each other and have the same partners are a block of up to six
+rows. Groups keep the order of the file, so that their numbers, one after the other, are those of
+the file.
 """
 
 from __future__ import annotations
