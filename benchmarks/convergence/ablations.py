@@ -132,6 +132,20 @@ VARIANTS: dict[str, tuple[str, tuple[Edit, ...]]] = {
     ),
 }
 
+# What is measured on files (--files), not on the list: few of the list reach it.
+OF_FILES: dict[str, tuple[str, tuple[Edit, ...]]] = {
+    "interior points": (
+        "interior-point steps after a round that has not halved the natural map",
+        (
+            (
+                CHAIN + "auto.c",
+                "        if (!status && stuck) status = cs_chain_run_interior(s, last);\n",
+                "        (void)stuck, (void)last;\n",
+            ),
+        ),
+    )
+}
+
 # Mechanisms that did not pay beyond luck, and are gone: what the stored rows are of.
 REMOVED = {
     "first factor": "one cheap factor of the direct method before all sweeps",
@@ -244,6 +258,19 @@ def problems(folder: Path, files: Iterable[Path]) -> dict[str, list[Path]]:
     return found
 
 
+def from_files(folder: Path, files: Iterable[Path]) -> dict[str, list[Path]]:
+    """The same for problems of files, FCLIB's or ours."""
+    import contactsolve as cs
+
+    folder.mkdir()
+    found = []
+    for file in files:
+        read = cs.load_problem if file.suffix == ".h5" else cs.io.read_fclib
+        found.append(folder / f"{file.stem}.pickle")
+        found[-1].write_bytes(pickle.dumps(read(file)))
+    return {"files": found}
+
+
 def spelled(outcome: Mapping) -> str:
     """Return the first links with their iterations."""
     links = outcome["links"]
@@ -334,12 +361,15 @@ def table(rows: list[Mapping[str, str]]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), help="all by default")
+    parser.add_argument("--variants", nargs="*", choices=[*VARIANTS, *OF_FILES])
     parser.add_argument(
         "--before", metavar="COMMIT", help="that commit beside the last one instead"
     )
     parser.add_argument("--seconds", type=float, default=1.0, help="of a solve, at most")
     parser.add_argument("--fclib", nargs="*", type=Path, default=(), help="folders with more files")
+    parser.add_argument(
+        "--files", nargs="*", type=Path, default=(), help="problems of these instead of the list"
+    )
     parser.add_argument("--problems", nargs="*", default=[""], help="parts of names")
     parser.add_argument("--name", default="ablations", help="of the CSV file")
     parser.add_argument("--table", action="store_true", help="only the table, in Markdown")
@@ -367,12 +397,18 @@ def main(arguments: list[str] | None = None) -> None:
             last = build(folder / "before", (), ROOT, chosen.before)
         else:
             builds = {
-                name: build(folder / name.replace(" ", "_"), VARIANTS[name][1], ROOT)
+                name: build(
+                    folder / name.replace(" ", "_"), {**VARIANTS, **OF_FILES}[name][1], ROOT
+                )
                 for name in todo
             }
         files = {
             which: [path for path in paths if any(part in path.stem for part in chosen.problems)]
-            for which, paths in problems(folder / "problems", chosen.fclib).items()
+            for which, paths in (
+                from_files(folder / "problems", chosen.files)
+                if chosen.files
+                else problems(folder / "problems", chosen.fclib)
+            ).items()
         }
         for found in measured(builds, Worker(last, chosen.seconds), files, chosen.seconds):
             name = found[0]["variant"]

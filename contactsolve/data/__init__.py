@@ -1,6 +1,7 @@
 """Real contact problems that come with the package, for demonstrations and first trials.
 
-They are FCLIB files; ``README.md`` in their folder gives their sources.
+They are FCLIB files; ``README.md`` in their folder gives their sources. `problem_set` lists steps
+of bodies in motion, with their solutions.
 
 Examples
 --------
@@ -14,7 +15,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["names", "path"]
+from contactsolve.data._problem_set import SetProblem, checksum, problem_set
+
+__all__ = ["SetProblem", "checksum", "names", "path", "problem_set"]
 
 _FOLDER = Path(__file__).parent
 _SUFFIX = ".hdf5"

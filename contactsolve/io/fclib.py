@@ -10,9 +10,12 @@ that J = H^T, h = f, and w is the velocity of driven partners.
     /fclib_local/vectors/{q, mu}
     /fclib_local/info/{title, description, math_info}
     /fclib_global/spacedim, /fclib_global/{M, H}, /fclib_global/vectors/{f, w, mu}
+    /fclib_global/G, /fclib_global/vectors/b    bilateral constraints G^T v + b = 0 (optional)
     /fclib_global_rolling/...                   the same with spacedim 5 and vectors/mu_r
     /guesses/number_of_guesses, /guesses/1/{r, u}, ...
-    /solution/{r, u}
+    /solution/{r, u}, and l, the multipliers of bilateral constraints
+
+With bilateral constraints, M v = H r + G l + f, and the problem is one of bodies and groups.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from numpy.typing import NDArray
 from contactsolve import _core, sets
 from contactsolve._matrices import Unsymmetric
 from contactsolve._optional import optional
+from contactsolve.io import _bilateral as bilateral
 from contactsolve.io._hdf5 import FORMAT, Dataset, Hdf5Reader, new_file, refuse_existing
 from contactsolve.problem import Problem
 
@@ -39,8 +43,8 @@ PathLike = str | os.PathLike[str]
 _NEED = "FCLIB files need"
 
 _CSR, _CSC = -2, -1
-# The supported kinds, each with the matrices of bilateral constraints, which are not supported.
-_UNSUPPORTED = {"local": ("V", "R"), "global": ("G",), "global_rolling": ("G",)}
+# The supported kinds, each with the matrices of bilateral constraints that are not supported.
+_UNSUPPORTED = {"local": ("V", "R"), "global": (), "global_rolling": ("G",)}
 _INFO_TEXTS = ("title", "description", "math_info")
 
 
@@ -59,13 +63,15 @@ class FclibPoint:
     Attributes
     ----------
     impulses : ndarray, shape (K, m)
-        FCLIB's r [N s].
+        FCLIB's r [N s]. With bilateral constraints a list with an array for each group of the
+        problem: r, then the multipliers l.
     residual_velocities : ndarray, shape (K, m)
-        FCLIB's u [m/s], as stored; some writers leave it inconsistent with r.
+        FCLIB's u [m/s], as stored; some writers leave it inconsistent with r. With bilateral
+        constraints a list; the format has no velocities of these, which are zero.
     """
 
-    impulses: NDArray[np.float64]
-    residual_velocities: NDArray[np.float64]
+    impulses: Any
+    residual_velocities: Any
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single truth value
@@ -129,8 +135,10 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
         A local problem has ``A = W`` exactly as stored, even if it is singular or slightly
         unsymmetric, ``b = q`` and friction discs with the file's coefficients. A global one has
         ``J = H^T``, the mass M and a state (at rest, impulse f, drive w), so that
-        ``result.velocities`` is FCLIB's u. The problem is named after the file. With `details`, an
-        `FclibFile`.
+        ``result.velocities`` is FCLIB's u. One with bilateral constraints (a matrix G) has groups:
+        the contacts, then the constraints as joints (the set `free`), between bodies that are the
+        blocks of 6 or 3 on the diagonal of M, or one body if there are none. The problem is named
+        after the file. With `details`, an `FclibFile`.
 
     Warns
     -----
@@ -143,8 +151,8 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
         There is no such file.
     ValueError
         The file is not HDF5, is truncated or damaged, contains a problem that is not supported
-        (with bilateral constraints), lacks a dataset or has one of a wrong shape, type or content.
-        The message names the file and, if one is at fault, the dataset.
+        (a local one with bilateral constraints), lacks a dataset or has one of a wrong shape, type
+        or content. The message names the file and, if one is at fault, the dataset.
     ImportError
         h5py is not installed, or SciPy for a global problem.
 
@@ -171,7 +179,7 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
         if not details:
             return problem
         root, matrix = f"fclib_{kind}", "W" if kind == "local" else "M"
-        b, rows = problem.b, problem.rows
+        b, rows = reader.contact_velocities(problem), reader.rows(kind)
         return FclibFile(
             problem,
             **{name: reader.text(f"{root}/info/{name}") for name in _INFO_TEXTS},
@@ -196,20 +204,25 @@ def write_fclib(
     """Write a problem as an FCLIB file.
 
     Values are written bit for bit, matrices by rows. A problem of bodies is written as a local one,
-    with its Delassus matrix: the format has no bodies and no Jacobians of blocks.
+    with its Delassus matrix, or as a global one: the format has no bodies and no Jacobians of
+    blocks. Joints beside contacts are bilateral constraints of a global problem.
 
     Parameters
     ----------
     path : str or path-like
         Path of the new file.
     problem : Problem
-        A problem with Coulomb friction and 2 or 3 rows, or with rolling friction and 5 rows.
+        A problem with Coulomb friction and 2 or 3 rows, or with rolling friction and 5 rows. In a
+        problem of groups, contacts have as many rows, and others have the set `free`.
     result : Result or FclibPoint, optional
         Solution to be written.
     kind : {"auto", "local", "global"}
         A global file holds J, the mass and the state of a problem that was built by
-        `Problem.from_state` from a J of any pattern and a mass at rest, as global files are read.
-        ``"auto"`` writes such problems as global ones and all others as local ones.
+        `Problem.from_state` from a J of any pattern and a mass at rest, as global files are read. A
+        problem of bodies without compliance may be global, too: its M are the inverted inverse
+        masses, f is zero, and w is b, so that v is the change of velocity by the impulses.
+        ``"auto"`` writes the former and problems with joints as global ones, all others as local
+        ones.
     title, description, math_info : str
         Texts about the problem; the title defaults to the problem's name.
     overwrite : bool, default False
@@ -246,7 +259,8 @@ def write_fclib(
             _write_text(h5py, file, f"{root}/info/{name}", text)
         if problem.bodies is not None:
             # Siconos stores the number of bodies with contacts in this attribute.
-            involved = np.unique(problem.bodies[problem.bodies >= 0])
+            partners = problem._partners()
+            involved = np.unique(partners[partners >= 0])
             file[f"{root}/info"].attrs.create("numberOfInvolvedDS", [len(involved)], dtype="i4")
 
 
@@ -254,14 +268,22 @@ def kind_to_write(problem: Problem, kind: str) -> str:
     """Return ``local``, ``global`` or ``global_rolling``; raise if the format cannot hold it."""
     if kind not in ("auto", "local", "global"):
         raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")
-    if problem.grouped:
-        raise ValueError("problem has several groups: FCLIB holds contacts of one kind")
-    described = _core.describe_set(problem.sets.name, problem.rows)
-    if not (described["frictional"] and described["circular"]):
+    contacts = [group for group in problem._groups if group.set.name != "free"]
+    rows = {group.rows for group in contacts}
+    if len(rows) > 1:
         raise ValueError(
-            f"problem has the set {problem.sets.name!r}: FCLIB holds Coulomb and rolling "
-            "friction only"
+            f"problem has groups of {' and '.join(map(str, sorted(rows)))} rows: FCLIB holds "
+            "contacts of one kind"
         )
+    for group in contacts:
+        described = _core.describe_set(group.set.name, group.rows)
+        if not (described["frictional"] and described["circular"]):
+            raise ValueError(
+                f"problem has the set {group.set.name!r}: FCLIB holds Coulomb and rolling "
+                "friction only"
+            )
+    if problem._matrix is None and (problem.grouped or kind == "global"):
+        return _kind_of_bodies(problem, kind, contacts)
 
     # Global files hold a state at rest with its mass; rolling friction has no local form.
     rolling = problem.rows > 3
@@ -269,8 +291,8 @@ def kind_to_write(problem: Problem, kind: str) -> str:
     whole = mass is not None and state is not None and not np.any(state.velocity)
     if kind == "global" and not whole:
         raise ValueError(
-            "kind='global' needs a problem built by Problem.from_state from a J of any pattern, a "
-            "mass, and a velocity of zero"
+            "kind='global' needs bodies, or a problem built by Problem.from_state from a J of any "
+            "pattern, a mass, and a velocity of zero"
         )
     if kind == "local" or not whole:
         if rolling:
@@ -279,18 +301,40 @@ def kind_to_write(problem: Problem, kind: str) -> str:
     return "global_rolling" if rolling else "global"
 
 
+def _kind_of_bodies(problem: Problem, kind: str, contacts: list[Any]) -> str:
+    """Return the kind of a problem of bodies that has groups, or is to be a global one."""
+    joints = len(contacts) < len(problem._groups)
+    if not contacts:
+        raise ValueError("problem has no contacts with friction: FCLIB holds none without")
+    if contacts[0].rows > 3:
+        raise ValueError("problem has rolling friction of bodies: FCLIB holds it without bodies")
+    if kind == "local" and joints:
+        raise ValueError("kind='local' holds no joints: kind='global' does")
+    return "global" if joints or kind == "global" else "local"
+
+
 def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arrays of a file by path: those of int32, and those of float64."""
-    integers: dict[str, Any] = {f"{root}/spacedim": [problem.rows]}
+    contacts = [group for group in problem._groups if group.set.name != "free"]
+    rows = contacts[0].rows
+    integers: dict[str, Any] = {f"{root}/spacedim": [rows]}
     floats: dict[str, Any] = {}
+    matrices: dict[str, Any] = {}
     if root == "fclib_local":
-        size = problem.contacts * problem.rows
+        size = sum(group.contacts for group in contacts) * rows
         matrices = {"W": (problem.delassus_csr(), (size, size))}
-        floats[f"{root}/vectors/q"] = np.reshape(problem.b, -1)
+        floats[f"{root}/vectors/q"] = bilateral.split_rows(problem, problem.b)[0]
+    elif problem._matrix is None:
+        for name, csr in bilateral.matrices_of(problem).items():
+            if name != "G" or csr.shape[1]:
+                matrices[name] = ((csr.data, csr.indices, csr.indptr), csr.shape)
+        floats[f"{root}/vectors/f"] = np.zeros(problem.dof)
+        floats[f"{root}/vectors/w"], b = bilateral.split_rows(problem, problem.b)
+        if len(b):
+            floats[f"{root}/vectors/b"] = b
     else:
         sparse, state = optional("scipy.sparse", "global FCLIB problems need"), problem.state
         assert state is not None
-        matrices = {}
         for name, matrix in (("M", problem.mass_matrix), ("H", problem.J.T)):
             csr = sparse.csr_array(matrix)
             matrices[name] = ((csr.data, csr.indices, csr.indptr), csr.shape)
@@ -298,7 +342,7 @@ def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, An
         floats[f"{root}/vectors/w"] = state.drive.reshape(-1)
     for name, (csr, shape) in matrices.items():
         _add_matrix(f"{root}/{name}", csr, shape, integers, floats)
-    parameters = problem.sets.parameters(problem.contacts, problem.rows)
+    parameters = np.concatenate([group.set.parameters(group.contacts, rows) for group in contacts])
     for name, column in zip(("mu", "mu_r"), parameters.T, strict=False):
         floats[f"{root}/vectors/{name}"] = column
     return integers, floats
@@ -324,14 +368,27 @@ def _add_matrix(
 def _solution_datasets(problem: Problem, result: _Solution | None) -> dict[str, Any]:
     if result is None:
         return {}
-    shape, floats = (problem.contacts, problem.rows), {}
+    floats = {}
     for name, letter in (("impulses", "r"), ("residual_velocities", "u")):
-        values = np.asarray(getattr(result, name), dtype=np.float64)
-        if values.size != shape[0] * shape[1]:
+        given = getattr(result, name)
+        each = [np.asarray(values, dtype=np.float64) for values in
+                (given if problem.grouped else [given])]  # fmt: skip
+        if len(each) != len(problem._groups):
             raise ValueError(
-                f"result.{name} has shape {values.shape}: expected {shape}, as the problem"
+                f"result.{name} has {len(each)} arrays: expected {len(problem._groups)}, one for "
+                "each group"
             )
-        floats[f"solution/{letter}"] = values.reshape(-1)
+        for group, values in zip(problem._groups, each, strict=True):
+            shape = (group.contacts, group.rows)
+            if values.size != shape[0] * shape[1]:
+                raise ValueError(
+                    f"result.{name} has shape {values.shape}: expected {shape}, as the problem"
+                )
+        floats[f"solution/{letter}"], constraints = bilateral.split_rows(
+            problem, each if problem.grouped else each[0]
+        )
+        if letter == "r" and bilateral.is_bilateral(problem):
+            floats["solution/l"] = constraints
     return floats
 
 
@@ -350,6 +407,14 @@ def _write_text(h5py: Any, file: Any, name: str, text: str) -> None:
 
 class _Reader(Hdf5Reader):
     """An open FCLIB file."""
+
+    places: bilateral.Places | None = None  # of a problem with bilateral constraints
+
+    def contact_velocities(self, problem: Problem) -> NDArray[np.float64]:
+        """Return b of the contacts, ``(K, m)``."""
+        if self.places is None:
+            return np.asarray(problem.b)
+        return np.concatenate([np.zeros(0), *(problem.b[g].ravel() for g in self.places.contacts)])
 
     def kind(self) -> str:
         """Return the kind of the problem; raise for unsupported kinds."""
@@ -424,6 +489,8 @@ class _Reader(Hdf5Reader):
         M = sparse.csr_array(self.matrix(f"{root}/M", dof, dof), shape=(dof, dof))
         H = sparse.csr_array(self.matrix(f"{root}/H", height, width), shape=(height, width))
         whole = _whole(M)
+        if self.has(f"{root}/G"):
+            return self.constrained(bilateral.System(whole, H, None, f, w, f, rows), mu, name)
         with self.making(f"/{root} (J = H^T, mass = M, impulse = f, drive = w)"):
             friction = {"mu": mu} if mu_r is None else {"sets": sets.rolling(mu, mu_r)}
             problem = Problem.from_state(
@@ -440,6 +507,21 @@ class _Reader(Hdf5Reader):
             warnings.warn(
                 f"{self.path}: one triangle of M is stored; its mirror image was added",
                 stacklevel=3,
+            )
+        return problem
+
+    def constrained(self, system: bilateral.System, mu: Any, name: str) -> Problem:
+        """Return the problem with bilateral constraints, whose G and b are read here."""
+        sparse = optional("scipy.sparse", "global FCLIB problems need")
+        root, dof = "fclib_global", system.M.shape[0]
+        height, count = self.sizes(f"{root}/G")
+        if height != dof:
+            raise self.error(f"/{root}/G is {height} x {count}: expected {dof} rows, as M")
+        b = self.vector(f"{root}/vectors/b", count, "the columns of G")
+        G = sparse.csr_array(self.matrix(f"{root}/G", height, count), shape=(height, count))
+        with self.making(f"/{root} (J = H^T and G^T, mass = M)"):
+            problem, self.places = bilateral.problem_of(
+                system._replace(G=G, b=b), sets.disc(mu), name
             )
         return problem
 
@@ -524,14 +606,24 @@ class _Reader(Hdf5Reader):
             return None
         point = self.point("solution", len(b), rows)
         separating = bool(np.all(b[::rows] >= 0.0))
-        return point if separating or point.impulses.any() else None
+        each = point.impulses if self.places is not None else [point.impulses]
+        return point if separating or any(part.any() for part in each) else None
 
     def point(self, group: str, size: int, rows: int) -> FclibPoint:
         impulses, velocities = (
             self.vector(f"{group}/{letter}", size, "the order of W").reshape(-1, rows)
             for letter in ("r", "u")
         )
-        return FclibPoint(impulses, velocities)
+        if self.places is None:
+            return FclibPoint(impulses, velocities)
+        count, _ = self.sizes("fclib_global/G")[::-1]
+        multipliers = np.zeros(count)
+        if self.has(f"{group}/l"):
+            multipliers = self.vector(f"{group}/l", count, "the columns of G")
+        return FclibPoint(
+            bilateral.to_groups(self.places, impulses, multipliers),
+            bilateral.to_groups(self.places, velocities, np.zeros(count)),
+        )
 
 
 def _by_rows(

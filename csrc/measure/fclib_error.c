@@ -4,7 +4,8 @@
  * K = {|r_T| <= mu r_N, |r_R| <= mu_r r_N}:
  *
  *     err = sqrt( sum_i |r_i - P_K(r_i - u~_i)|^2 ) / max(|b|, |r|, |u|)
- */
+ *
+ * A bilateral constraint has K = R^m and u~ = u, so that its part is |u|^2. */
 #include "measure/measure.h"
 
 #include <math.h>
@@ -63,13 +64,20 @@ static double block_square(const cs_state *state, const cs_block_group *group, i
     int rows = group->rows;
     const double *r = state->lambda + cs_group_row(group, index);
     const double *u = state->xi + cs_group_row(group, index);
+    double square = 0;
+
+    /* Every impulse of a bilateral constraint is feasible. */
+    if (group->set->bilateral) {
+        for (int i = 0; i < rows; i++) square += u[i] * u[i];
+        return square;
+    }
 
     /* The cone of the block. */
     sections s = {.count = group->coupled_set[rows - 1]};
     for (int i = 0; i < s.count; i++) s.c[i] = cs_friction_of(state, group, index, i + 1);
 
     /* step = P_K(r - u~) */
-    double step[CS_MAX_ROWS] = {0}, square = 0;
+    double step[CS_MAX_ROWS] = {0};
     for (int i = 0; i < rows; i++) step[i] = r[i] - u[i];
     measure_sections(group, u, &s);
     for (int i = 0; i < s.count; i++) step[0] -= s.c[i] * s.norm[i];
@@ -105,9 +113,12 @@ static double evaluate(cs_state *state)
 
 static const char *obstacle(const cs_problem *problem)
 {
-    for (int g = 0; g < problem->block_groups; g++)
-        if (problem->block_group[g].count && !problem->block_group[g].set->cone)
-            return "it is defined for contacts with circular friction cones, or without friction";
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (group->count && !group->set->cone && !group->set->bilateral)
+            return "it is defined for contacts with circular friction cones, or without friction, "
+                   "and for bilateral constraints";
+    }
     return NULL;
 }
 

@@ -923,11 +923,16 @@ def test_options(options, kind, message):
     check(lambda: cs.Solver(made, **options), kind, message)
 
 
-NO_CONTACT = "it is defined for contacts with circular friction cones, or without friction"
+NO_CONTACT = (
+    "it is defined for contacts with circular friction cones, or without friction, and for "
+    "bilateral constraints"
+)
 
 
 @pytest.mark.parametrize("option", ["stop", "record"])
-@pytest.mark.parametrize("feasible", [cs.sets.box(0, 1), cs.sets.free()], ids=["box", "free"])
+@pytest.mark.parametrize(
+    "feasible", [cs.sets.box(0, 1), cs.sets.polygon(0.5)], ids=["box", "polygon"]
+)
 def test_fclib_error_needs_contacts(option, feasible):
     made = problem(sets=feasible)
     value = "fclib_error" if option == "stop" else ("residual", "fclib_error")

@@ -27,6 +27,10 @@
  * limit. If two pivots do not suffice, it runs with the friction bounds of the best iterate, from which it
  * needs few.
  *
+ * Interior-point steps are tried once in a solve, after a round that has not halved the natural map: when sweeps
+ * have cost twice what sixty Newton steps are predicted to cost, and after the last round at any price. They need no
+ * start, and solve problems on which the other links end in cycles.
+ *
  * No choice depends on a clock, so that the iterates are the same on every machine and with any number of
  * threads. benchmarks/convergence/ablations.py measures what each rule is worth; a rule stays only if the
  * chain is significantly slower without it.
@@ -152,6 +156,10 @@ static cs_status iterate(cs_chain_solve *s)
 
         /* The last link of the round; the next round is more patient. */
         if (!status) status = cs_chain_run_sweeps(s, &cs_method_nncg, s->max_iterations);
+        int stuck = s->best > before / 2, last = fruitless + 1 >= CS_FRUITLESS;
+
+        /* If the round was fruitless, interior-point steps, which need no good start. */
+        if (!status && stuck) status = cs_chain_run_interior(s, last);
         fruitless = s->best > before / 2 ? fruitless + 1 : 0;
         s->patience = s->patience < CS_LONGEST / 2 ? 2 * s->patience : CS_LONGEST;
     }
@@ -295,7 +303,9 @@ const cs_method cs_method_auto = {
         "thirds of what it is predicted to cost from the size of its factor, or sooner: after a "
         "quarter of that cost if the scaled natural map is at 1e-2, else after 1.5 times it; then "
         "nonlinear conjugate gradients. The chain then begins again, "
-        "with more patience. If A is certain to be positive definite, block pivoting comes first "
+        "with more patience; interior-point steps are tried once, after a round that has not "
+        "halved the natural map. If A is certain to be positive definite, block pivoting comes "
+        "first "
         "on frictionless problems. With friction, and compliance on every row, it runs after the "
         "sweeps have reached a scaled natural map of 1e-2, or after 120 of them. `info[\"links\"]` "
         "reports which methods ran and why each ended. Without a tolerance, in mixed precision "

@@ -4,6 +4,7 @@
  *     links.c      one link: the solver switches to another method, and the chain notes what it returns
  *     sweeps.c     links of sweeps: nesterov, nncg
  *     factors.c    links that factor a matrix: newton, bpp
+ *     interior.c   the link of interior-point steps
  *     costs.c      which links are possible, and what they are expected to cost
  *     policy.h     the numbers that decide
  *
@@ -22,7 +23,7 @@ enum { CS_CHAIN_PATIENCE, CS_CHAIN_FACTOR_BYTES, CS_CHAIN_OPTIONS };
 enum { CS_LONGEST = 2000000000 }; /* maximum patience that the options of all links accept */
 
 extern const cs_method cs_method_auto, cs_method_bpp, cs_method_nesterov, cs_method_nncg,
-    cs_method_newton, cs_method_gauss_seidel;
+    cs_method_newton, cs_method_gauss_seidel, cs_method_interior_point;
 
 /* The alternative method, which may take over from sweeps before these stagnate. */
 typedef enum cs_alternative {
@@ -30,6 +31,13 @@ typedef enum cs_alternative {
     CS_DIRECT_FOLLOWS,
     CS_NO_ALTERNATIVE
 } cs_alternative;
+
+/* What a link of interior-point steps uses; all NULL before its first use. */
+typedef struct cs_chain_interior {
+    void *state;        /* solver->own of the method */
+    cs_packing packing; /* the iterate in the user's order, instead of the packed one, */
+    cs_points *points;  /* and the vectors of the method */
+} cs_chain_interior;
 
 /* The state of method="auto": solver->own. */
 typedef struct cs_chain {
@@ -39,6 +47,7 @@ typedef struct cs_chain {
     double row[CS_MAX_COLUMNS + 2]; /* history row of the iterate that the previous link returned */
     cs_newton newton;               /* state of links of Newton's method */
     cs_pivoting direct;             /* state of links of the direct method */
+    cs_chain_interior interior;     /* state of links of interior-point steps */
     double
         newton_step; /* cost of a Newton step in sweeps; INFINITY: not applicable, NaN: unknown */
     int built;       /* the workspace of Newton's method is built */
@@ -69,6 +78,7 @@ typedef struct cs_chain_solve {
     double restarts;            /* of all links */
     int rollbacks;              /* of all links */
     cs_outcome sweeps_outcome;  /* outcome of the last sweeps */
+    int interior_ran;           /* interior-point steps were tried in this solve */
     int links;                  /* links reported so far */
     int ended;                  /* no further link is to run */
 } cs_chain_solve;
@@ -120,6 +130,13 @@ cs_status cs_chain_run_sweeps(cs_chain_solve *s, const cs_method *method, int64_
 
 /* Runs Newton's method if it is worth its cost (factors.c). */
 cs_status cs_chain_run_newton(cs_chain_solve *s);
+
+/* Runs interior-point steps from the start, once in a solve, if they are worth their cost; `last`: whatever
+ * they cost, as long as the factor fits (interior.c). */
+cs_status cs_chain_run_interior(cs_chain_solve *s, int last);
+
+/* The solve of that link, on the packing of its own (interior.c). */
+cs_status cs_chain_solve_unpacked(cs_chain_solve *s);
 
 /* Prepares the direct method. If A is singular, the chain does without it from then on (factors.c). */
 cs_status cs_chain_prepare_direct(cs_chain_solve *s);

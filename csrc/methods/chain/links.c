@@ -91,6 +91,7 @@ static int begin_with(cs_chain_solve *s, const double *impulses)
 static void *state_of(cs_chain *chain, const cs_method *method)
 {
     if (method == &cs_method_newton) return &chain->newton;
+    if (method == &cs_method_interior_point) return chain->interior.state;
     return method == &cs_method_bpp ? &chain->direct : NULL;
 }
 
@@ -170,7 +171,9 @@ cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const do
     cs_status status = cs_chain_switch_to(s, method, own, count, iterations);
     s->result->rollbacks = 0;
     memset(solver->figure_value, 0, sizeof solver->figure_value);
-    if (!status) status = method->solve(solver, s->budget, s->result, s->error);
+    int unpacked = method == &cs_method_interior_point;
+    if (!status && unpacked) status = cs_chain_solve_unpacked(s);
+    else if (!status) status = method->solve(solver, s->budget, s->result, s->error);
 
     /* Whether the link yielded, and to what. */
     int direct = method == &cs_method_bpp;

@@ -39,6 +39,17 @@ enum {
 #define CS_NEAR 1e-4 /* a solution is near below this fraction of the natural map at the start */
 #define CS_CHEAP_STEP 100 /* maximum cost in sweeps of a Newton step that is not expensive */
 
+/* ---- interior-point steps ----------------------------------------------------------------------- */
+
+/* After a round that has not halved the natural map, if the expected steps, at the price of Newton's, cost at most
+ * so many times what the sweeps so far have cost; after the last round at any price. */
+enum {
+    CS_INTERIOR_EXPECTED = 60, /* steps of Newton's method that cost as much as a solution */
+    CS_INTERIOR_STEPS = 100,   /* maximum steps */
+    CS_INTERIOR_PATIENCE = 15, /* steps without a halving */
+};
+#define CS_INTERIOR_WORTH 0.5
+
 /* ---- rounds ----------------------------------------------------------------------------------- */
 
 enum { CS_FRUITLESS = 6 }; /* maximum rounds in a row that do not halve the natural map */

@@ -19,7 +19,7 @@ def ablations():
 
 
 def test_every_edit_finds_its_lines_once(ablations):
-    for name, (_, edits) in ablations.VARIANTS.items():
+    for name, (_, edits) in {**ablations.VARIANTS, **ablations.OF_FILES}.items():
         for path, old, new in edits:
             assert (ROOT / path).read_text(encoding="utf-8").count(old) == 1, name
             assert old != new

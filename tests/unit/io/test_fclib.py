@@ -497,13 +497,15 @@ def test_global_files_that_are_wrong(tmp_path):
     path = tmp_path / "broken.hdf5"
     shutil.copy(GLOBAL[0], path)
     with h5py.File(path, "r+") as file:
-        file["fclib_global/G/m"] = [1]
-    with pytest.raises(ValueError, match=r"broken\.hdf5: this global problem has bilateral"):
+        file["fclib_global/G/m"] = np.array([1], dtype=np.int32)
+        file["fclib_global/G/n"] = np.array([2], dtype=np.int32)
+    with pytest.raises(ValueError, match=r"broken\.hdf5: /fclib_global/G is 1 x 2: expected"):
         cs.io.read_fclib(path)
     with pytest.raises(ValueError, match="kind: 'both' is unknown; known: auto, local, global"):
         cs.io.write_fclib(tmp_path / "a.hdf5", cs.scenarios.box_stack(1), kind="both")
-    with pytest.raises(ValueError, match="kind='global' needs a problem built by"):
-        cs.io.write_fclib(tmp_path / "a.hdf5", cs.scenarios.box_stack(1), kind="global")
+    given = cs.Problem.from_delassus(np.eye(3), np.zeros(3), 0.5)
+    with pytest.raises(ValueError, match="kind='global' needs bodies, or a problem built by"):
+        cs.io.write_fclib(tmp_path / "a.hdf5", given, kind="global")
     rolling = cs.io.read_fclib(GLOBAL[1])
     with pytest.raises(ValueError, match="rolling friction in global problems only"):
         cs.io.write_fclib(tmp_path / "a.hdf5", rolling, kind="local")

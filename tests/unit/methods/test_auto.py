@@ -19,8 +19,9 @@ from problems_of_classes import (
     residual,
 )
 from reference_numpy import BoxFriction, Disc
+from repository import REFERENCE
 
-LINKS = {"bpp", "nesterov", "newton", "nncg", "gauss_seidel"}
+LINKS = {"bpp", "nesterov", "newton", "nncg", "interior_point", "gauss_seidel"}
 LONG = {"max_iterations": 20000, "check_every": 20}
 
 
@@ -545,3 +546,55 @@ def test_seconds_end_the_chain_by_default(monkeypatch):
     assert result.time < 1.0
     with pytest.raises(TypeError, match="max_seconds is 'soon': a number is needed"):
         cs.Solver(problem, max_seconds="soon")
+
+
+ROBOTS = sorted((REFERENCE / "robots").glob("*.h5"))
+
+
+@pytest.mark.parametrize("path", ROBOTS, ids=lambda path: path.stem)
+def test_interior_points_solve_what_sweeps_and_newton_do_not(path):
+    """Humanoids whose feet slide: the other links end far from a solution, in cycles."""
+    problem = cs.load_problem(path)
+    result = cs.solve(problem, rtol=1e-6, islands=False, **LONG)
+    check_links(result)
+    *others, last = result.info["links"]
+    assert result.converged
+    assert last["method"] == "interior_point"
+    assert last["iterations"] < 100
+    assert all(link["reached"] > 1e-5 for link in others)
+
+    # Judged without the library: no step of a prox leads away, relative to the largest impulse.
+    A = problem.delassus().toarray()
+    b, lam = (np.concatenate(list(map(np.ravel, each))) for each in (problem.b, result.impulses))
+    step = (A @ lam + b) / np.diag(A)
+    rho = 1 / np.diag(A)[:24].reshape(8, 3).max(axis=1)
+    contacts = (lam[:24] - np.repeat(rho, 3) * (A @ lam + b)[:24]).reshape(8, 3)
+    near = [Disc(3, 0.6).prox(row) for row in contacts]
+    bound = problem.sets[1].parameters(28, 1)
+    within = np.clip((lam - step)[24:], bound[:, 0], bound[:, 1])
+    away = np.concatenate([np.ravel(near), within]) - lam
+    assert np.abs(away).max() <= 1e-3 * np.abs(lam).max()
+
+    # A second solve of the same solver has the same bits; a start at the solution needs no round.
+    solver = cs.Solver(problem, rtol=1e-6, islands=False, **LONG)
+    first, again = solver.solve(), solver.solve()
+    for one, other, own in zip(first.impulses, again.impulses, result.impulses, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, own)
+    warm = solver.solve(initial=first.impulses)
+    assert warm.converged
+    assert warm.iterations <= 40
+
+
+def test_interior_points_run_once_in_a_solve():
+    result = cs.solve(heavy_stack(), **endless(max_iterations=60000))
+    methods = [link["method"] for link in result.info["links"]]
+    assert methods.count("interior_point") <= 1
+
+
+def test_no_interior_points_where_the_factor_does_not_fit():
+    problem = cs.load_problem(ROBOTS[0])
+    method = cs.methods.auto(factor_bytes=100)
+    result = cs.solve(problem, method=method, rtol=1e-6, islands=False, max_iterations=20000)
+    assert not result.converged
+    assert {link["method"] for link in result.info["links"]} <= {"nesterov", "nncg"}

@@ -68,7 +68,9 @@ def package_problem(arrays: ProblemArrays) -> cs.Problem:
 
 
 def recorded_measures(arrays: ProblemArrays) -> tuple[str, ...]:
-    if arrays.set_name in ("free", "box", "tresca"):
+    if arrays.set_name == "free":
+        return (*MEASURES, "fclib_error")
+    if arrays.set_name in ("box", "tresca"):
         return MEASURES
     has_cone = arrays.set_name in ("half_line", "disc", "rolling")
     return (*MEASURES, *OF_CONTACTS, *(("fclib_error",) if has_cone else ()))
