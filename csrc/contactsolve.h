@@ -623,8 +623,8 @@ CS_PUBLIC void cs_solver_velocity_change(const cs_solver *solver, const double *
  * impulses: a row is tight if its impulse is at a bound. */
 CS_PUBLIC cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set,
                                          cs_error *error);
-/* The index set of the last mixed LCP: (rows), a cs_index each; CS_INDEX_UNKNOWN if the solve ended before it, and where
- * both bounds are equal. The solver owns it until its next solve. NULL for methods that take no index sets. */
+/* The index set of the last mixed LCP: (rows), a cs_index each; CS_INDEX_UNKNOWN where both bounds are equal. If the
+ * solve ended before it, that with which the solve began; without one, CS_INDEX_UNKNOWN. The solver owns it until its next solve. NULL for methods that take no index sets. */
 CS_PUBLIC const signed char *cs_solver_index_set(const cs_solver *solver);
 /* After a solve that ended as "ray" with a polyhedral friction cone: impulses (rows) that could grow
  * without bound, scaled to a maximum of 1. NULL for other methods. */

@@ -148,7 +148,8 @@ def restore(cloth: Cloth, recording: Recording, number: int, given: Any) -> None
     colliding = cloth._colliding
     assert colliding is not None
     colliding.place(list(_placed(_meshes(recording, made), moves, places)))
-    cloth._core.set_former_contacts(keys, forces, counts)
+    # Older files have a fourth column: the normal part of the step before.
+    cloth._core.set_former_contacts(keys, forces[:, :3], counts)
 
 
 def _placed(

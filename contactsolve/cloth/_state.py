@@ -105,8 +105,7 @@ class ClothState:
     @velocities.setter
     @alone
     def velocities(self, value: Any) -> None:
-        x, _, time = self._core.state()
-        self._core.set_state(x, self._vectors(value, "velocities"), time)
+        self._core.set_velocities(self._vectors(value, "velocities"))
 
     @property
     def time(self) -> float:

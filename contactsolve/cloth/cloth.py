@@ -360,7 +360,8 @@ class Cloth(ClothState):
             M + h D + h² K, with the parts of the cloth. Rows and columns of attached vertices are
             zero but for their masses on the diagonal.
         b : (3 n,) ndarray
-            The right-hand side: A Δv = b, with the change of the velocities Δv [m/s].
+            The right-hand side: A Δv = b, with the change of the velocities Δv [m/s]. With
+            collisions, a step adds the impulses that contacts have from the last one.
         """
         values, right = self._core.system(*self._arguments(h, self._pull()), self._threads)
         blocks = (values, self._told["indices"], self._told["indptr"])
@@ -445,7 +446,10 @@ class Cloth(ClothState):
             has another contact, and with ``response="problem"`` also those that the motion would
             bring as near. It has four partners, each a vertex with three degrees of freedom; those
             that are attached or of an obstacle are −1. b is the relative velocity after the
-            implicit step, and what may be used up of the gap.
+            implicit step, and what may be used up of the gap. The implicit step has the impulses
+            that contacts have from the last step; b is without what these give to the masses
+            alone, so that the solution is the whole impulse of each contact. With
+            ``response="problem"`` the implicit step has none.
 
         Raises
         ------

@@ -111,7 +111,8 @@ class World(Population):
     Each solve begins with the impulses of the step before, of contacts that were closed then and of
     joints. With a method that pivots it also begins with their index set, and the normal impulses
     of that step bound friction: ``max_iterations=1, rtol=None, atol=None`` solves one mixed LCP a
-    step.
+    step. Where none of its contacts had an impulse in the step before, friction has no bound in
+    this LCP: then bodies stick that land alone, whatever μ is.
 
     Examples
     --------

@@ -139,6 +139,20 @@ static PyObject *cloth_set_state(cloth_object *self, PyObject *args)
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
+/* set_velocities(velocities): finite ones. Contacts keep their forces, which the next step begins with. */
+static PyObject *cloth_set_velocities(cloth_object *self, PyObject *velocities)
+{
+    PyArrayObject *v = double_array(velocities, "velocities");
+    if (v && cloth_begin(self) == 0) {
+        size_t size = sizeof(double) * (size_t)(3 * self->cloth.mesh.vertices);
+        memcpy(self->cloth.velocity, PyArray_DATA(v), size);
+        cs_cloth_forget(&self->cloth);
+        cloth_end(self);
+    }
+    Py_XDECREF(v);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
 /* set_time(time): a finite one. */
 static PyObject *cloth_set_time(cloth_object *self, PyObject *number)
 {
@@ -304,6 +318,8 @@ static PyMethodDef cloth_methods[] = {
      "state()\n--\n\n(positions, velocities, time), as copies."},
     {"set_state", (PyCFunction)(void (*)(void))cloth_set_state, METH_VARARGS,
      "set_state(positions, velocities, time)\n--\n\nReplaces the state."},
+    {"set_velocities", (PyCFunction)(void (*)(void))cloth_set_velocities, METH_O,
+     "set_velocities(velocities)\n--\n\nReplaces the velocities; forces of contacts stay."},
     {"set_time", (PyCFunction)(void (*)(void))cloth_set_time, METH_O,
      "set_time(time)\n--\n\nReplaces the time alone; the solver stays."},
     {"forget", (PyCFunction)(void (*)(void))cloth_forget, METH_NOARGS,

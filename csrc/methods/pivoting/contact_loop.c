@@ -106,11 +106,13 @@ const cs_figure cs_pivoting_figure[CS_PIVOTING_FIGURES] = {
     [CS_REUSE_FAILED] = OF_REUSE("failed", "linear systems that needed a new factor"),
 };
 
-/* solver->index_found <- the index set of the last mixed LCP; the index of a row whose bounds are equal means nothing. */
+/* solver->index_found <- the index set of the last mixed LCP; the index of a row whose bounds are equal means nothing.
+ * If the initial impulses were good enough, there was none: then the initial index set goes with them. */
 static void keep_index_set(cs_pivoting_run *it)
 {
     const cs_pivoting *p = it->pivoting;
-    for (int64_t i = 0; i < it->run.solver->problem->rows; i++)
+    int was_solved = it->run.number > it->run.budget->made;
+    for (int64_t i = 0; was_solved && i < it->run.solver->problem->rows; i++)
         if (p->lo[i] == p->hi[i]) p->index_set[i] = CS_INDEX_UNKNOWN;
     it->run.solver->index_found = p->index_set;
 }

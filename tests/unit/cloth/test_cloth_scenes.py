@@ -185,6 +185,26 @@ def test_a_load_over_an_edge_stretches_the_cloth_by_elasticity_alone(load, h):
     assert abs(cloth.velocities).max() < 0.05
 
 
+def test_assigned_velocities_keep_the_forces_of_contacts():
+    """As a callback that damps a motion assigns them; positions make another state."""
+    young, width, load, h = 1000.0, 0.04, 0.3, 4e-3
+    cloth = scenes.capstan(0.3, 2.0, load=load, along=41, young=young)
+    whole = (np.pi * (0.1 + 1.05e-3) + 0.12) / 40
+
+    def damp(cloth):
+        cloth.velocities = 0.99 * cloth.velocities
+
+    cloth.run(0.1, h, callback=damp)
+    edges = np.linalg.norm(np.diff(cloth.positions[2::5], axis=0), axis=1)
+    assert edges.max() / whole - 1 < 2 * (2 * load) / (young * width)
+    forces = cloth._core.former_contacts()[1]
+    assert np.abs(forces).max() > 0
+    cloth.velocities = np.zeros_like(cloth.velocities)
+    assert np.array_equal(cloth._core.former_contacts()[1], forces)
+    cloth.positions = cloth.positions
+    assert len(cloth._core.former_contacts()[1]) == 0
+
+
 # Seconds to go: whole scenes where that takes minutes.
 RUNS = [
     ("dress", {"version": "1a"}, 0.3),

@@ -1,11 +1,14 @@
 """Obstacles of cloths that are loaded from recordings."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve.cloth._layout import contacts_digest
 
-pytest.importorskip("h5py")
+h5py = pytest.importorskip("h5py")
 
 TRIANGLE = np.array([[-3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, 6.0, 0.0]])
 
@@ -75,3 +78,29 @@ def test_the_state_of_a_frame_is_checked(tmp_path):
     )
     with pytest.raises(ValueError, match=r"goes through the face .* of obstacles\[0\]"):
         loaded.step(0.01)
+
+
+def test_a_fourth_column_of_forces_of_older_files_is_ignored(tmp_path):
+    path, old = tmp_path / "run.vtkhdf", tmp_path / "old.vtkhdf"
+    recorded(path, plane())
+    shutil.copy(path, old)
+    with h5py.File(old, "r+") as file:
+        contacts = file["contacts"]
+        places, keys, forces, counts = (
+            contacts[name][:] for name in ("obstacles", "keys", "forces", "counts")
+        )
+        assert len(forces) > 0
+        assert len(places) == 0
+        wide = np.column_stack([forces, np.full(len(forces), 0.5)])
+        ends = np.cumsum(counts.sum(axis=1))
+        del contacts["forces"]
+        contacts["forces"] = wide
+        for k, (end, own) in enumerate(zip(ends, counts, strict=True)):
+            part = slice(end - own.sum(), end)
+            digest = contacts_digest(places, keys[part], wide[part], own)
+            contacts["hash"][k] = np.frombuffer(digest, np.uint8)
+    one, other = cs.cloth.Cloth.load(path), cs.cloth.Cloth.load(old)
+    for cloth in (one, other):
+        cloth.step(0.01)
+    assert len(one.contacts.gaps) > 0
+    assert np.array_equal(one.velocities, other.velocities)

@@ -235,6 +235,29 @@ def test_a_state_without_index_sets_is_taken():
     assert world.info["status"] == "converged"
 
 
+def test_a_state_without_index_sets_replaces_those_of_joints():
+    """Not those that the world had before, of another state."""
+    world = chain()
+    world.run(5)
+    state = world._core.save()
+    assert np.any(state["joint_index"] != 0)
+    for name in ("contact_index", "joint_index", "pivots"):
+        state.pop(name)
+    world._core.restore(state)
+    found = world._core.save()
+    assert np.all(found["joint_index"] == 0)
+    assert found["pivots"][0, 0] == world.info["pivots"] == 0
+
+
+def test_a_step_that_needs_no_solve_keeps_the_index_set():
+    """Boxes at rest: the impulses of the step before are good enough."""
+    world = sliding(speed=0.0)
+    for _ in range(8):
+        world.step()
+    assert world.info["iterations"] == 0
+    assert np.all(saved_index(world) == FREE)
+
+
 def test_methods_without_index_sets_save_none():
     world = world_of(method="gauss_seidel")
     assert not {"contact_index", "joint_index", "pivots"} & set(world._core.save())
