@@ -71,7 +71,7 @@ typedef struct cs_candidates {
     cs_buffer near;  /* (count) of uint8_t: nearer than the thickness at x0; or touching */
 } cs_candidates;
 
-/* The force of a contact in the last step [N]. */
+/* The force of a contact in the last step [N]; zero if the contact was new. */
 typedef struct cs_former {
     uint64_t key;
     double force[3];
@@ -95,6 +95,7 @@ typedef struct cs_contact {
     int64_t visited; /* clock of the sweep that has seen it last */
     cs_stencil_kind kind;
     int is_impact;
+    int had_force;   /* it was a contact in the last step, too */
     int is_repeated; /* of a face beside it */
 } cs_contact;
 

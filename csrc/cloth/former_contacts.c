@@ -28,8 +28,8 @@ void cs_take_formers(cs_collisions *c)
         const cs_former *former = c->former[kind].data, *end = former + c->formers[kind];
         for (; n < c->contacts && contact[n].kind == (cs_stencil_kind)kind; n++) {
             while (former < end && former->key < contact[n].key) former++;
-            if (former < end && former->key == contact[n].key)
-                take(&contact[n], former, c->h, c->options.mu);
+            contact[n].had_force = former < end && former->key == contact[n].key;
+            if (contact[n].had_force) take(&contact[n], former, c->h, c->options.mu);
         }
     }
 }
@@ -45,6 +45,7 @@ void cs_add_former_impulses(const cs_collisions *c, double *right)
         }
 }
 
+/* The force of a contact that is new has stopped its vertices, and would throw them back: it is not kept. */
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error)
 {
     const cs_contact *contact = c->contact.data;
@@ -57,7 +58,8 @@ cs_status cs_keep_formers(cs_collisions *c, cs_error *error)
         cs_former *to = c->former[contact[n].kind].data;
         to += c->formers[contact[n].kind]++;
         to->key = contact[n].key;
-        for (int k = 0; k < 3; k++) to->force[k] = contact[n].impulse[k] / c->h;
+        for (int k = 0; k < 3; k++)
+            to->force[k] = contact[n].had_force ? contact[n].impulse[k] / c->h : 0;
     }
     return CS_OK;
 }

@@ -186,6 +186,29 @@ def weight(cloth):
     return G * cloth.masses.sum()
 
 
+@pytest.mark.parametrize("young", [100.0, 1e4])
+def test_what_lands_does_not_rebound(young):
+    """A tilted sheet that hits a floor at 3 m/s, without gravity."""
+    vertices, faces = cs.cloth.sheet(9, 9, 0.4)
+    c, s = np.cos(0.5), np.sin(0.5)
+    vertices = vertices @ np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
+    vertices[:, 2] += 3e-3 - vertices[:, 2].min()
+    cloth = cloth_of(
+        vertices,
+        faces,
+        cs.cloth.Collisions(2e-3, mu=0.3),
+        obstacles=[floor()],
+        young=young,
+        damping=5e-3,
+        gravity=(0, 0, 0),
+        velocities=np.tile([0, 0, -3.0], (len(vertices), 1)),
+    )
+    upward = []
+    cloth.run(0.4, 5e-3, callback=lambda made: upward.append(made.velocities[:, 2].mean()))
+    assert max(upward) < 0.01 * 3
+    assert cloth.positions[:, 2].mean() < 0.02
+
+
 def test_a_sheet_rests_on_a_plane():
     vertices, faces = cs.cloth.sheet(6, 6, 0.5)
     vertices[:, 2] = 5e-3
