@@ -30,6 +30,7 @@
 
 #include "bvh/query.h"
 #include "bvh/stencil.h"
+#include "cloth/visits.h"
 #include "core/buffer.h"
 
 /* Contacts are found up to this distance, in thicknesses: where layers rest on each other, they stay. */
@@ -82,17 +83,14 @@ typedef struct cs_contact {
     int64_t vertex[4];
     double weight[4];
     double normal[3];
-    double inverse;     /* of sum w_i^2 / m_i */
-    int is_inside;      /* of a vertex and a face: the nearest point is in its inside */
-    double bound;       /* [m/s] */
-    double push;        /* of the shift [m/s] */
-    double pushed;      /* impulse of the shift, along the normal [N s] */
-    double last_pushed; /* the same before the last sweep */
-    double gap;         /* along the normal, at x0 */
-    double impulse[3];  /* [N s] */
-    double rate[3];     /* relative velocity after the step, once it is made [m/s] */
-    double before[3], direction[3];
-    int64_t visited; /* clock of the sweep that has seen it last */
+    double inverse;    /* of sum w_i^2 / m_i */
+    int is_inside;     /* of a vertex and a face: the nearest point is in its inside */
+    double bound;      /* [m/s] */
+    double push;       /* of the shift [m/s] */
+    double gap;        /* along the normal, at x0 */
+    double impulse[3]; /* [N s] */
+    double rate[3];    /* relative velocity after the step, once it is made [m/s] */
+    int64_t visited;   /* clock of its last visit */
     cs_stencil_kind kind;
     int is_impact;
     int is_repeated; /* of a face beside it */
@@ -136,6 +134,7 @@ typedef struct cs_collisions {
     cs_candidates pairs[CS_STENCIL_KINDS];
     int64_t contacts, last;
     cs_buffer contact, last_contact; /* of cs_contact: of the step that is being made; last made */
+    cs_visits visits;
     int64_t formers[CS_STENCIL_KINDS];
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
@@ -228,6 +227,13 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
 /* inverse <- of the masses and weights; returns 0 if all of its vertices are told how to move. */
 int cs_weigh_contact(const cs_collisions *c, cs_contact *contact);
 
+/* visits.c: a step begins without contacts; visits of all contacts, where those that are new get a colour; impulses and
+ * clocks of visits for the list. */
+void cs_reset_visits(cs_collisions *c);
+cs_status cs_fill_visits(cs_collisions *c, int threads, cs_error *error);
+void cs_give_back_visits(cs_collisions *c, int threads);
+void cs_clear_visits(cs_visits *v);
+
 /* former_contacts.c: forces of the step before, as impulses of the same contacts; keeps those of this one. */
 void cs_take_formers(cs_collisions *c);
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
@@ -235,8 +241,8 @@ cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
 /* repulsion.c: gives the velocities the impulses that contacts have; then all near contacts from these on; then what impacts have
  * changed; then the ends of the motion. */
 void cs_apply_impulses(cs_collisions *c);
-void cs_solve_contacts(cs_collisions *c);
-void cs_sweep_contacts(cs_collisions *c);
+cs_status cs_solve_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
+cs_status cs_sweep_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
 void cs_move_ends(cs_collisions *c);
 
 /* impacts.c: tests candidates whose vertices have moved; returns the number of hits. Then a contact for each hit. strictness: 0 to
