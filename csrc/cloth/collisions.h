@@ -93,7 +93,7 @@ typedef struct cs_contact {
     int64_t visited;   /* clock of its last visit */
     cs_stencil_kind kind;
     int is_impact;
-    int is_repeated; /* of a face beside it */
+    int is_left_out; /* while near contacts are found: it will be none */
 } cs_contact;
 
 typedef struct cs_collision_report {

@@ -1,8 +1,6 @@
 /* Sweeps over all contacts: impulses that keep bounds and friction, and the shift that undoes overlaps. */
-#include "cloth/collisions.h"
-
+#include "cloth/sweeps.h"
 #include "core/parallel.h"
-#include "core/phases.h"
 #include "core/vector.h"
 
 /* Changes of a relative velocity, in thicknesses a step: worth no further visit, and no further sweep. */
@@ -133,58 +131,36 @@ static inline void stamp(const cs_collisions *c, const cs_visit *v, int64_t cloc
 
 /* ---- pieces --------------------------------------------------------------------------------------- */
 
-/* Sweeps that follow each other: what they know. */
-typedef struct sweeping {
-    cs_collisions *c;
-    double enough, negligible; /* changes of a relative velocity */
-    double beta, last_square;  /* of conjugate gradients */
-    int64_t made, most;        /* iterations or sweeps, and where they end */
-    int is_full;               /* visits what is not outdated, too */
-    int next;                  /* list of phases, or CS_NO_ROUND */
-} sweeping;
-
-/* Visits of one group, which one thread makes one after another. */
-typedef struct piece {
-    int64_t number; /* in all groups */
-    cs_visit *visit;
-    cs_trail *trail;
-    int64_t first, step, count; /* of these visits: the first one, and -1 backwards */
-    int64_t clock, ticks;       /* of the first one; from one to the next: 0 within a colour */
-} piece;
-
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
-/* A visit's number in the arrays. */
-static inline int64_t nth(const piece *p, int64_t n) { return p->first + n * p->step; }
-
-static void sweep_forth(sweeping *s, const piece *p)
+static void sweep_forth(cs_sweeping *s, const cs_piece *p)
 {
     double most = 0;
     for (int64_t n = 0; n < p->count; n++)
-        most = larger(most, visit(s->c, &p->visit[nth(p, n)], s->negligible));
+        most = larger(most, visit(s->c, &p->visit[cs_nth(p, n)], s->negligible));
     ((double *)s->c->visits.change.data)[p->number] = most;
 }
 
 /* What both sweeps have changed, too: its square in the norm of the diagonal. */
-static void sweep_back(sweeping *s, const piece *p)
+static void sweep_back(cs_sweeping *s, const cs_piece *p)
 {
     double square = 0;
     sweep_forth(s, p);
     for (int64_t n = 0; n < p->count; n++) {
         double change[3];
-        const cs_visit *v = &p->visit[nth(p, n)];
-        cs_subtract(v->impulse, p->trail[nth(p, n)].before, change);
+        const cs_visit *v = &p->visit[cs_nth(p, n)];
+        cs_subtract(v->impulse, p->trail[cs_nth(p, n)].before, change);
         square += cs_dot(change, change) / v->inverse;
     }
     ((double *)s->c->visits.square.data)[p->number] = square;
 }
 
 /* direction <- change + beta direction, and the impulses go on by beta times the last one. */
-static void go_on(sweeping *s, const piece *p)
+static void go_on(cs_sweeping *s, const cs_piece *p)
 {
     for (int64_t n = 0; n < p->count; n++) {
-        cs_visit *v = &p->visit[nth(p, n)];
-        cs_trail *trail = &p->trail[nth(p, n)];
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        cs_trail *trail = &p->trail[cs_nth(p, n)];
         double change[3], step[3] = {0, 0, 0};
         cs_subtract(v->impulse, trail->before, change);
         cs_add_scaled(step, s->beta, trail->direction, step);
@@ -200,12 +176,12 @@ static void go_on(sweeping *s, const piece *p)
 typedef double (*visiting)(const cs_collisions *c, cs_visit *v, double negligible);
 
 /* Visits what is outdated, or all. */
-static inline void sweep_outdated(sweeping *s, const piece *p, visiting work)
+static inline void sweep_outdated(cs_sweeping *s, const cs_piece *p, visiting work)
 {
     double most = 0;
     for (int64_t n = 0; n < p->count; n++) {
-        cs_visit *v = &p->visit[nth(p, n)];
-        cs_trail *trail = &p->trail[nth(p, n)];
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        cs_trail *trail = &p->trail[cs_nth(p, n)];
         trail->last_pushed = v->pushed;
         if (!s->is_full && !is_outdated(s->c, v, trail)) continue;
         trail->visited = p->clock + n * p->ticks;
@@ -216,15 +192,15 @@ static inline void sweep_outdated(sweeping *s, const piece *p, visiting work)
     ((double *)s->c->visits.change.data)[p->number] = most;
 }
 
-static void sweep_impacts(sweeping *s, const piece *p) { sweep_outdated(s, p, visit); }
+static void sweep_impacts(cs_sweeping *s, const cs_piece *p) { sweep_outdated(s, p, visit); }
 
-static void sweep_shift(sweeping *s, const piece *p) { sweep_outdated(s, p, visit_shift); }
+static void sweep_shift(cs_sweeping *s, const cs_piece *p) { sweep_outdated(s, p, visit_shift); }
 
 /* What velocities bring along the normal need not be pushed. */
-static void begin_shift(sweeping *s, const piece *p)
+static void begin_shift(cs_sweeping *s, const cs_piece *p)
 {
     for (int64_t n = 0; n < p->count; n++) {
-        cs_visit *v = &p->visit[nth(p, n)];
+        cs_visit *v = &p->visit[cs_nth(p, n)];
         double u[3];
         combine(v, s->c->velocity, u);
         v->push -= cs_dot(v->normal, u);
@@ -234,11 +210,11 @@ static void begin_shift(sweeping *s, const piece *p)
 
 /* Where contacts push against each other, the last one in a sweep has its will: half the way between two sweeps, forth and back,
  * is in the middle. */
-static void share_shift(sweeping *s, const piece *p)
+static void share_shift(cs_sweeping *s, const cs_piece *p)
 {
     for (int64_t n = 0; n < p->count; n++) {
-        cs_visit *v = &p->visit[nth(p, n)];
-        double change[3] = {0, 0, 0}, by = (p->trail[nth(p, n)].last_pushed - v->pushed) / 2;
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        double change[3] = {0, 0, 0}, by = (p->trail[cs_nth(p, n)].last_pushed - v->pushed) / 2;
         int64_t clock = p->clock + n * p->ticks;
         if (by == 0) continue;
         v->pushed += by;
@@ -281,16 +257,16 @@ static double find_square(const cs_visits *v)
 }
 
 /* Whether a sweep that has been made suffices. */
-static int is_enough(sweeping *s)
+static int is_enough(cs_sweeping *s)
 {
     s->c->present.sweeps++;
     return find_most(&s->c->visits) <= s->enough;
 }
 
-static int after_forth(sweeping *s) { return is_enough(s) ? CS_NO_ROUND : BACK; }
+static int after_forth(cs_sweeping *s) { return is_enough(s) ? CS_NO_ROUND : BACK; }
 
 /* beta is the ratio of the squares of two changes, and zero after a growth. */
-static int after_back(sweeping *s)
+static int after_back(cs_sweeping *s)
 {
     if (is_enough(s) || ++s->made == s->most) return CS_NO_ROUND;
     double square = find_square(&s->c->visits);
@@ -300,7 +276,7 @@ static int after_back(sweeping *s)
     return GO_ON;
 }
 
-static int after_shift(sweeping *s)
+static int after_shift(cs_sweeping *s)
 {
     if (is_enough(s)) return CS_NO_ROUND;
     s->is_full = 0;
@@ -309,26 +285,19 @@ static int after_shift(sweeping *s)
     return s->made & 1 ? SHIFT_BACK : SHIFT_FORTH;
 }
 
-static int after_share(sweeping *s)
+static int after_share(cs_sweeping *s)
 {
     (void)s;
     return CS_NO_ROUND;
 }
 
-static int after_impacts(sweeping *s)
+static int after_impacts(cs_sweeping *s)
 {
     if (is_enough(s) || ++s->made == s->most) return CS_NO_ROUND;
     return s->made & 1 ? IMPACTS_BACK : IMPACTS_FORTH;
 }
 
-/* Lists of phases: one or two passes through all groups, and what is decided then. */
-typedef struct pass_list {
-    void (*work[2])(sweeping *s, const piece *p);
-    int passes, is_backward;
-    int (*decide)(sweeping *s);
-} pass_list;
-
-static const pass_list lists[LISTS] = {
+static const cs_pass_list lists[LISTS] = {
     [FORTH] = {{sweep_forth}, 1, 0, after_forth},
     [BACK] = {{sweep_back}, 1, 1, after_back},
     [GO_ON] = {{go_on, sweep_forth}, 2, 0, after_forth},
@@ -340,124 +309,28 @@ static const pass_list lists[LISTS] = {
     [IMPACTS_BACK] = {{sweep_impacts}, 1, 1, after_impacts},
 };
 
-/* ---- rounds --------------------------------------------------------------------------------------- */
-
-enum { MOST_GROUPS = CS_COLORS + 1, MOST_PHASES = 2 * MOST_GROUPS + 1, MOST_ROUNDS = 256 };
-
-/* Rounds of phases, each of which is a list. */
-typedef struct course {
-    sweeping *s;
-    int64_t round;
-    unsigned char chosen[MOST_ROUNDS + 1];
-} course;
-
-typedef struct list_context {
-    course *of;
-    const pass_list *list;
-} list_context;
-
-static int64_t group_of(const cs_visits *v, const pass_list *list, int64_t phase)
-{
-    int64_t group = phase % v->groups;
-    return list->is_backward ? v->groups - 1 - group : group;
-}
-
-/* Clocks rise from group to group, and within the rest from visit to visit. */
-static piece piece_of(const cs_collisions *c, int64_t group, int64_t task, int is_backward)
-{
-    const cs_visits *v = &c->visits;
-    int is_rest = cs_is_rest(v, group);
-    int64_t begin = v->start[group] + CS_VISITS_PIECE * task, end = v->start[group + 1];
-    if (!is_rest && end > begin + CS_VISITS_PIECE) end = begin + CS_VISITS_PIECE;
-    int64_t rest = v->count[CS_COLORS], last = v->groups - 1;
-    int64_t before = !is_backward ? group : is_rest ? 0 : rest + last - 1 - group;
-    return (piece){.number = v->piece[group] + task,
-                   .visit = v->visit.data,
-                   .trail = v->trail.data,
-                   .first = is_backward ? end - 1 : begin,
-                   .step = is_backward ? -1 : 1,
-                   .count = end - begin,
-                   .clock = c->clock + 1 + before,
-                   .ticks = is_rest};
-}
-
-/* The last phase of a round: what comes next, with a later clock. */
-static void decide(course *all, const pass_list *list)
-{
-    cs_collisions *c = all->s->c;
-    c->clock += c->visits.groups + c->visits.count[CS_COLORS];
-    all->s->next = list->decide(all->s);
-    all->round++;
-    all->chosen[all->round] = all->round < MOST_ROUNDS ? (unsigned char)all->s->next : CS_NO_ROUND;
-}
-
-static void run_phase(void *context, int64_t phase, int64_t task)
-{
-    const list_context *l = context;
-    sweeping *s = l->of->s;
-    const cs_visits *v = &s->c->visits;
-    if (phase == l->list->passes * v->groups) {
-        decide(l->of, l->list);
-        return;
-    }
-    piece p = piece_of(s->c, group_of(v, l->list, phase), task, l->list->is_backward);
-    l->list->work[phase / v->groups](s, &p);
-}
-
-/* Returns the number of phases. */
-static int64_t list_phases(const cs_visits *v, const pass_list *list, cs_phase *phase)
-{
-    int64_t count = list->passes * v->groups;
-    for (int64_t n = 0; n < count; n++) {
-        int64_t g = group_of(v, list, n), visits = v->start[g + 1] - v->start[g];
-        phase[n] = (cs_phase){v->piece[g + 1] - v->piece[g], visits < CS_WORTH_A_PHASE};
-    }
-    phase[count] = (cs_phase){1, 1};
-    return count + 1;
-}
-
-/* Runs rounds from the list `next` on, until a decision ends them. */
-static void run(sweeping *s, int next, int threads)
-{
-    cs_phase phase[LISTS][MOST_PHASES];
-    cs_phases phases[LISTS];
-    list_context context[LISTS];
-    course all = {.s = s};
-    for (int n = 0; n < LISTS; n++) {
-        context[n] = (list_context){&all, &lists[n]};
-        int64_t count = list_phases(&s->c->visits, &lists[n], phase[n]);
-        phases[n] = (cs_phases){count, phase[n], run_phase, &context[n]};
-    }
-    const cs_rounds rounds = {.list = phases, .chosen = all.chosen};
-    for (s->next = next; s->next != CS_NO_ROUND;) {
-        all.round = 0;
-        all.chosen[0] = (unsigned char)s->next;
-        cs_rounds_run(&rounds, threads);
-    }
-}
-
 /* ---- all contacts ---------------------------------------------------------------------------------- */
 
-static sweeping begin(cs_collisions *c, double negligible, int64_t most)
+static cs_sweeping begin(cs_collisions *c, double negligible, int64_t most)
 {
     double unit = c->options.thickness / c->h;
-    return (sweeping){
+    return (cs_sweeping){
         .c = c, .enough = TOLERANCE * unit, .negligible = negligible * unit, .most = most};
 }
 
 /* Symmetric sweeps, accelerated by nonlinear conjugate gradients (Silcowitz-Hansen, Niebe and Erleben 2010). */
 static void solve(cs_collisions *c, int threads)
 {
-    sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
-    run(&s, FORTH, threads);
+    cs_sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
+    cs_run_sweeps(&s, lists, LISTS, FORTH, threads);
 }
 
 /* The shift begins from none. */
 static void shift(cs_collisions *c, int threads)
 {
-    sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
+    cs_sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
     s.is_full = 1;
-    run(&s, BEGIN_SHIFT, threads);
+    cs_run_sweeps(&s, lists, LISTS, BEGIN_SHIFT, threads);
 }
 
 static int threads_for_visits(const cs_collisions *c, const cs_response_call *call)
@@ -482,8 +355,8 @@ cs_status cs_sweep_contacts(cs_collisions *c, const cs_response_call *call, cs_e
     int threads = threads_for_visits(c, call);
     cs_status status = cs_fill_visits(c, threads, error);
     if (status) return status;
-    sweeping s = begin(c, TOLERANCE, FEW_SWEEPS);
-    run(&s, IMPACTS_FORTH, threads);
+    cs_sweeping s = begin(c, TOLERANCE, FEW_SWEEPS);
+    cs_run_sweeps(&s, lists, LISTS, IMPACTS_FORTH, threads);
     cs_give_back_visits(c, threads);
     return CS_OK;
 }

@@ -51,6 +51,13 @@ static void color_contacts(cs_collisions *c)
     }
 }
 
+/* Four pieces, or a multiple of it, so that two threads or four have as much. */
+static int64_t count_pieces(int64_t contacts)
+{
+    const int64_t four = 4 * CS_VISITS_PIECE;
+    return contacts < CS_VISITS_ALONE ? contacts > 0 : 4 * ((contacts + four - 1) / four);
+}
+
 /* Where groups and their pieces begin. The rest is one piece. */
 static void lay_out(cs_visits *v)
 {
@@ -58,8 +65,7 @@ static void lay_out(cs_visits *v)
     v->start[0] = v->piece[0] = 0;
     for (; colors < CS_COLORS && v->count[colors]; colors++) {
         v->start[colors + 1] = v->start[colors] + v->count[colors];
-        v->piece[colors + 1] =
-            v->piece[colors] + (v->count[colors] + CS_VISITS_PIECE - 1) / CS_VISITS_PIECE;
+        v->piece[colors + 1] = v->piece[colors] + count_pieces(v->count[colors]);
     }
     v->groups = colors + 1;
     v->start[colors + 1] = v->start[colors] + v->count[CS_COLORS];

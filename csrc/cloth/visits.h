@@ -4,15 +4,17 @@
  *
  * Contacts of one colour share no vertex that can move, so that threads may visit them at once, and their order makes no
  * difference. Each contact, in the order of the list, takes the first colour that none of its vertices has; the rest finds
- * none, and one thread visits it. Each colour is cut into pieces, by the number of its contacts alone. */
+ * none, and one thread visits it. Each colour is cut into pieces, by the number of its contacts alone: what a piece gives
+ * to a sum does not depend on threads. */
 #ifndef CS_VISITS_H
 #define CS_VISITS_H
 
 #include "core/buffer.h"
 
 enum {
-    CS_COLORS = 64,      /* bits of a mask */
-    CS_VISITS_PIECE = 64 /* contacts of a piece: some microseconds */
+    CS_COLORS = 64,       /* bits of a mask */
+    CS_VISITS_ALONE = 64, /* contacts of a colour that one thread visits, if they are fewer */
+    CS_VISITS_PIECE = 32  /* most contacts of a piece otherwise: they take a microsecond or two */
 };
 
 /* Two lines of a cache. */
@@ -46,8 +48,5 @@ typedef struct cs_visits {
         trail; /* of unsigned char, in the order of the list; of cs_visit; of cs_trail */
     cs_buffer change, square; /* of double: results of pieces */
 } cs_visits;
-
-/* The rest is visited by one thread, one contact after another. */
-static inline int cs_is_rest(const cs_visits *v, int64_t group) { return group == v->groups - 1; }
 
 #endif
