@@ -147,6 +147,9 @@ cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
 {
     if (c->obstacles == MOST_OBSTACLES)
         return cs_fail(error, CS_UNSUPPORTED, "more than %d obstacles", MOST_OBSTACLES);
+    if (vertices > INT32_MAX - c->vertices) /* visits have numbers of 32 bits */
+        return cs_fail(error, CS_UNSUPPORTED, "more than %d vertices of obstacles and cloth",
+                       INT32_MAX);
     int64_t first = c->vertices;
     cs_status status = take_obstacles(c, error);
     if (!status) status = take_arrays(c, first + vertices, first, error);

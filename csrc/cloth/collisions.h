@@ -14,8 +14,8 @@
  * Repulsion stops the approach of what is nearer than the thickness, and a shift undoes a part of the overlap: it moves vertices
  * in this step, and leaves them no velocity, which would add up over the layers of a stack. An impact is a pair that
  * meets within the step: its bound lets it come as near as the thickness, or not at all. All contacts of a step stay in one
- * list, in the order of their primitives; sweeps go through it forwards and backwards, and add to each impulse what its contact
- * needs (projected Gauss-Seidel, exact for each contact since its matrix is sum w_i^2 / m_i times the identity).
+ * list, in the order of their primitives; sweeps go through it by colours (cloth/visits.h), forwards and backwards, and add to
+ * each impulse what its contact needs (projected Gauss-Seidel, exact for each contact since its matrix is sum w_i^2 / m_i times the identity).
  *
  * Zones are regions of vertices that hits connect: each moves as a rigid body with its momenta, or follows the obstacles and the
  * attached vertices that it touches. v_0 + w x x is an affine map at all times of a step, with a determinant of at least one, so
