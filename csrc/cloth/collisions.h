@@ -129,8 +129,8 @@ typedef struct cs_collisions {
     int64_t *stamp;          /* clock of the last change of the velocity */
     unsigned char *is_moved; /* the end has changed since the last test */
     int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
-    int64_t clock;
-    int is_solved; /* the caller has given impulses */
+    int64_t clock;           /* rises from colour to colour of each sweep (cloth/sweeps.h) */
+    int is_solved;           /* the caller has given impulses */
     cs_candidates pairs[CS_STENCIL_KINDS];
     int64_t contacts, last;
     cs_buffer contact, last_contact; /* of cs_contact: of the step that is being made; last made */

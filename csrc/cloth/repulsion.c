@@ -3,6 +3,8 @@
 #include "core/parallel.h"
 #include "core/vector.h"
 
+#include <float.h>
+
 /* Changes of a relative velocity, in thicknesses a step: worth no further visit, and no further sweep. */
 #define NEGLIGIBLE 1e-6
 #define TOLERANCE 1e-4
@@ -53,6 +55,8 @@ void cs_apply_impulses(cs_collisions *c)
     for (int64_t n = 0; n < c->contacts; n++) apply_to_list(c, &all[n], all[n].impulse);
 }
 
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
 /* ---- one visit ------------------------------------------------------------------------------------ */
 
 /* u <- sum w_i v_i */
@@ -73,8 +77,9 @@ static inline void find_impulse(const cs_visit *v, const double *u, double mu, d
     cs_add_scaled(all, -along, v->normal, across);
     along += v->inverse * v->bound;
     if (!(along > 0)) along = 0;
-    double most = mu * along, length = mu > 0 ? cs_length(across) : 0;
-    double part = length > most ? most / length : mu > 0 ? 1 : 0;
+    /* One within the cone; without a branch, which would be hard to foresee. */
+    double most = mu * along, longer = larger(cs_length(across), most);
+    double part = most / larger(longer, DBL_MIN);
     for (int k = 0; k < 3; k++) to[k] = along * v->normal[k] + part * across[k];
 }
 
@@ -130,8 +135,6 @@ static inline void stamp(const cs_collisions *c, const cs_visit *v, int64_t cloc
 }
 
 /* ---- pieces --------------------------------------------------------------------------------------- */
-
-static inline double larger(double a, double b) { return a > b ? a : b; }
 
 static void sweep_forth(cs_sweeping *s, const cs_piece *p)
 {

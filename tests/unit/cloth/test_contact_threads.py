@@ -1,4 +1,4 @@
-"""Sweeps over contacts by colours: the same bits on any number of threads, and contacts without a colour."""
+"""Sweeps over contacts by colours: bits on threads, and contacts without a colour."""
 
 import numpy as np
 import pytest
