@@ -49,8 +49,9 @@ typedef struct cs_cloth_options {
 
 /* What a step needs beside the state. */
 typedef struct cs_cloth_call {
-    int newton; /* linear solves, at least 1 */
-    int threads;
+    int newton;                    /* linear solves, at least 1 */
+    int threads;                   /* that share the assembly and the solves */
+    int contact_threads;           /* and contacts, where there are enough of them; 0: as many */
     cs_cancellation *cancellation; /* NULL: the step runs to its end */
 } cs_cloth_call;
 

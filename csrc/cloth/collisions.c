@@ -47,6 +47,7 @@ static cs_status take_arrays(cs_collisions *c, int64_t needed, int64_t used, cs_
     }
     c->inverse_mass = cs_arena_take(&c->arena, vertices, sizeof *c->inverse_mass);
     c->stamp = cs_arena_take(&c->arena, vertices, sizeof *c->stamp);
+    c->visits.used = cs_arena_take(&c->arena, vertices, sizeof *c->visits.used);
     c->is_moved = cs_arena_take(&c->arena, vertices, 1);
     c->room = vertices;
     return cs_arena_status(&c->arena, error, "collisions of %lld vertices", (long long)vertices);
@@ -100,6 +101,7 @@ void cs_collisions_clear(cs_collisions *c)
     }
     cs_buffer_clear(&c->contact);
     cs_buffer_clear(&c->last_contact);
+    cs_clear_visits(&c->visits);
     cs_buffer_clear(&c->leader);
     cs_buffer_clear(&c->scratch);
     cs_arena_clear(&c->arena);
@@ -145,6 +147,9 @@ cs_status cs_collisions_add(cs_collisions *c, int64_t vertices, const double *x,
 {
     if (c->obstacles == MOST_OBSTACLES)
         return cs_fail(error, CS_UNSUPPORTED, "more than %d obstacles", MOST_OBSTACLES);
+    if (vertices > INT32_MAX - c->vertices) /* visits have numbers of 32 bits */
+        return cs_fail(error, CS_UNSUPPORTED, "more than %d vertices of obstacles and cloth",
+                       INT32_MAX);
     int64_t first = c->vertices;
     cs_status status = take_obstacles(c, error);
     if (!status) status = take_arrays(c, first + vertices, first, error);
@@ -253,6 +258,7 @@ cs_status cs_collisions_begin(cs_collisions *c, const double *x0, const double *
     memset(c->shift, 0, sizeof *c->shift * (size_t)(3 * c->vertices));
     memset(c->stamp, 0, sizeof *c->stamp * (size_t)c->vertices);
     memset(c->is_moved, 0, (size_t)c->vertices);
+    cs_reset_visits(c);
     load_obstacles(c);
     for (int64_t n = 0; n < c->obstacles; n++) cs_set_vector(c->obstacle[n].impulse, 0, 0, 0);
     const double *to = c->options.is_problem ? c->end : c->start;

@@ -14,8 +14,8 @@
  * Repulsion stops the approach of what is nearer than the thickness, and a shift undoes a part of the overlap: it moves vertices
  * in this step, and leaves them no velocity, which would add up over the layers of a stack. An impact is a pair that
  * meets within the step: its bound lets it come as near as the thickness, or not at all. All contacts of a step stay in one
- * list, in the order of their primitives; sweeps go through it forwards and backwards, and add to each impulse what its contact
- * needs (projected Gauss-Seidel, exact for each contact since its matrix is sum w_i^2 / m_i times the identity).
+ * list, in the order of their primitives; sweeps go through it by colours (cloth/visits.h), forwards and backwards, and add to
+ * each impulse what its contact needs (projected Gauss-Seidel, exact for each contact since its matrix is sum w_i^2 / m_i times the identity).
  *
  * Zones are regions of vertices that hits connect: each moves as a rigid body with its momenta, or follows the obstacles and the
  * attached vertices that it touches. v_0 + w x x is an affine map at all times of a step, with a determinant of at least one, so
@@ -30,6 +30,7 @@
 
 #include "bvh/query.h"
 #include "bvh/stencil.h"
+#include "cloth/visits.h"
 #include "core/buffer.h"
 
 /* Contacts are found up to this distance, in thicknesses: where layers rest on each other, they stay. */
@@ -82,21 +83,18 @@ typedef struct cs_contact {
     int64_t vertex[4];
     double weight[4];
     double normal[3];
-    double inverse;     /* of sum w_i^2 / m_i */
-    int is_inside;      /* of a vertex and a face: the nearest point is in its inside */
-    double bound;       /* [m/s] */
-    double push;        /* of the shift [m/s] */
-    double pushed;      /* impulse of the shift, along the normal [N s] */
-    double last_pushed; /* the same before the last sweep */
-    double gap;         /* along the normal, at x0 */
-    double impulse[3];  /* [N s] */
-    double rate[3];     /* relative velocity after the step, once it is made [m/s] */
-    double before[3], direction[3];
-    int64_t visited; /* clock of the sweep that has seen it last */
+    double inverse;    /* of sum w_i^2 / m_i */
+    int is_inside;     /* of a vertex and a face: the nearest point is in its inside */
+    double bound;      /* [m/s] */
+    double push;       /* of the shift [m/s] */
+    double gap;        /* along the normal, at x0 */
+    double impulse[3]; /* [N s] */
+    double rate[3];    /* relative velocity after the step, once it is made [m/s] */
+    int64_t visited;   /* clock of its last visit */
     cs_stencil_kind kind;
     int is_impact;
     int had_force;   /* it was a contact in the last step, too */
-    int is_repeated; /* of a face beside it */
+    int is_left_out; /* while near contacts are found: it will be none */
 } cs_contact;
 
 typedef struct cs_collision_report {
@@ -132,11 +130,12 @@ typedef struct cs_collisions {
     int64_t *stamp;          /* clock of the last change of the velocity */
     unsigned char *is_moved; /* the end has changed since the last test */
     int64_t *zone;           /* of vertices of the cloth: parent in the forest of zones */
-    int64_t clock;
-    int is_solved; /* the caller has given impulses */
+    int64_t clock;           /* rises from colour to colour of each sweep (cloth/sweeps.h) */
+    int is_solved;           /* the caller has given impulses */
     cs_candidates pairs[CS_STENCIL_KINDS];
     int64_t contacts, last;
     cs_buffer contact, last_contact; /* of cs_contact: of the step that is being made; last made */
+    cs_visits visits;
     int64_t formers[CS_STENCIL_KINDS];
     cs_buffer former[CS_STENCIL_KINDS]; /* of near contacts in the last step, by keys */
     int64_t leaders;
@@ -229,6 +228,13 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
 /* inverse <- of the masses and weights; returns 0 if all of its vertices are told how to move. */
 int cs_weigh_contact(const cs_collisions *c, cs_contact *contact);
 
+/* visits.c: a step begins without contacts; visits of all contacts, where those that are new get a colour; impulses and
+ * clocks of visits for the list. */
+void cs_reset_visits(cs_collisions *c);
+cs_status cs_fill_visits(cs_collisions *c, int threads, cs_error *error);
+void cs_give_back_visits(cs_collisions *c, int threads);
+void cs_clear_visits(cs_visits *v);
+
 /* former_contacts.c: forces of the step before, as impulses of the same contacts; keeps those of this one. */
 void cs_take_formers(cs_collisions *c);
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
@@ -236,8 +242,8 @@ cs_status cs_keep_formers(cs_collisions *c, cs_error *error);
 /* repulsion.c: gives the velocities the impulses that contacts have; then all near contacts from these on; then what impacts have
  * changed; then the ends of the motion. */
 void cs_apply_impulses(cs_collisions *c);
-void cs_solve_contacts(cs_collisions *c);
-void cs_sweep_contacts(cs_collisions *c);
+cs_status cs_solve_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
+cs_status cs_sweep_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error);
 void cs_move_ends(cs_collisions *c);
 
 /* impacts.c: tests candidates whose vertices have moved; returns the number of hits. Then a contact for each hit. strictness: 0 to

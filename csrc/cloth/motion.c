@@ -150,7 +150,8 @@ static cs_response_call response_of(const cs_cloth *cloth, const cs_cloth_call *
 {
     return (cs_response_call){.h = cloth->h,
                               .time = cloth->time,
-                              .threads = call->threads,
+                              .threads =
+                                  call->contact_threads > 0 ? call->contact_threads : call->threads,
                               .cancellation = call->cancellation};
 }
 

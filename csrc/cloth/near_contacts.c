@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/loop.h"
+#include "core/parallel.h"
 #include "core/vector.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ typedef struct job {
     cs_stencils at; /* start, and where near contacts are asked for */
     const uint64_t *key;
     unsigned char *near;
+    const int64_t *number; /* of near pairs */
 } job;
 
 /* Whether a plane across the line between the means of the primitives is farther than the reach from all corners. */
@@ -95,6 +97,16 @@ int cs_weigh_contact(const cs_collisions *c, cs_contact *contact)
     return sum > 0;
 }
 
+/* The contact of a pair, without more than that tells. */
+static void start_contact(const cs_collisions *c, cs_stencil_kind kind, int64_t pair,
+                          cs_contact *to)
+{
+    const cs_candidates *pairs = &c->pairs[kind];
+    *to =
+        (cs_contact){.key = ((const uint64_t *)pairs->key.data)[pair], .kind = kind, .visited = -1};
+    memcpy(to->vertex, cs_candidate(pairs, pair), sizeof to->vertex);
+}
+
 cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair, cs_error *error)
 {
     cs_contact *all = cs_buffer_grown(&c->contact, c->contacts + 1, c->contacts, sizeof *all);
@@ -102,12 +114,8 @@ cs_contact *cs_new_contact(cs_collisions *c, cs_stencil_kind kind, int64_t pair,
         cs_no_memory(error, "%lld contacts", (long long)c->contacts);
         return NULL;
     }
-    cs_contact *new = &all[c->contacts];
-    const cs_candidates *pairs = &c->pairs[kind];
-    *new =
-        (cs_contact){.key = ((const uint64_t *)pairs->key.data)[pair], .kind = kind, .visited = -1};
-    memcpy(new->vertex, cs_candidate(pairs, pair), sizeof new->vertex);
-    return new;
+    start_contact(c, kind, pair, &all[c->contacts]);
+    return &all[c->contacts];
 }
 
 /* The thickness for two primitives: within a part of the cloth no more than their distance in the rest shape, so that the rest
@@ -184,9 +192,9 @@ static void close_group(cs_collisions *c, int64_t n)
 {
     cs_contact *group = (cs_contact *)c->contact.data + n;
     int64_t count = c->contacts - n, kept = 0;
-    for (int64_t k = 0; k < count; k++) group[k].is_repeated = is_repeated(&group[k], group, count);
+    for (int64_t k = 0; k < count; k++) group[k].is_left_out = is_repeated(&group[k], group, count);
     for (int64_t k = 0; k < count; k++)
-        if (!group[k].is_repeated) group[kept++] = group[k];
+        if (!group[k].is_left_out) group[kept++] = group[k];
     c->contacts = n + kept;
 }
 
@@ -197,32 +205,62 @@ static int is_of_group(const cs_contact *contact, const cs_contact *first)
            contact->key >> 2 * CS_KEY_BITS == first->key >> 2 * CS_KEY_BITS;
 }
 
-static cs_status gather(job *j, cs_candidates *pairs, cs_error *error)
+/* Numbers of the near pairs, in their order. Returns how many there are; counts those that touch. */
+static int64_t list_near(const job *j, int64_t pairs, int64_t *number)
 {
-    cs_collisions *c = j->c;
-    int64_t first = c->contacts; /* of those of one vertex */
-    for (int64_t i = 0; i < pairs->count; i++) {
-        if (j->near[i] == FAR) continue;
-        if (j->near[i] == TOUCHING) {
-            c->present.touching++;
-            continue;
-        }
+    int64_t count = 0;
+    for (int64_t i = 0; i < pairs; i++) {
+        j->c->present.touching += j->near[i] == TOUCHING;
+        number[count] = i;
+        count += j->near[i] == NEAR;
+    }
+    return count;
+}
+
+/* Contacts of near pairs, behind those that are known; `is_left_out` where the response cannot move it, or it does not come near. */
+static void fill_contacts(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    const job *j = context;
+    cs_contact *new = (cs_contact *)j->c->contact.data + j->c->contacts;
+    (void)piece;
+    for (int64_t n = begin; n < end; n++) {
         cs_path path;
-        cs_contact *new = cs_new_contact(c, j->at.kind, i, error);
-        if (!new) return CS_NO_MEMORY;
-        cs_path_load(&j->at, i, 0, &path);
-        repel(c, &path, new);
-        if (!cs_weigh_contact(c, new) || !comes_near(c, new)) continue;
-        if (j->at.kind == CS_EDGE_EDGE) first = c->contacts;
-        if (!is_of_group(new, (cs_contact *)c->contact.data + first)) {
-            cs_contact kept = *new;
+        start_contact(j->c, j->at.kind, j->number[n], &new[n]);
+        cs_path_load(&j->at, j->number[n], 0, &path);
+        repel(j->c, &path, &new[n]);
+        new[n].is_left_out = !cs_weigh_contact(j->c, &new[n]) || !comes_near(j->c, &new[n]);
+    }
+}
+
+/* Moves contacts together, and leaves out those that have to be. */
+static void keep_contacts(cs_collisions *c, cs_stencil_kind kind, int64_t count)
+{
+    cs_contact *all = c->contact.data;
+    int64_t first = c->contacts; /* of those of one vertex */
+    const cs_contact *end = all + first + count;
+    for (const cs_contact *new = all + first; new < end; new ++) {
+        if (new->is_left_out) continue;
+        if (kind == CS_VERTEX_FACE && c->contacts > first && !is_of_group(new, &all[first])) {
             close_group(c, first);
             first = c->contacts;
-            ((cs_contact *)c->contact.data)[first] = kept;
         }
-        c->contacts++;
+        all[c->contacts++] = *new;
     }
-    if (j->at.kind == CS_VERTEX_FACE) close_group(c, first);
+    if (kind == CS_VERTEX_FACE) close_group(c, first);
+}
+
+static cs_status gather(job *j, int64_t pairs, const cs_response_call *call, cs_error *error)
+{
+    cs_collisions *c = j->c;
+    int64_t *number = cs_scratch(c, pairs + 1, sizeof *number);
+    if (!number) return cs_no_memory(error, "%lld pairs", (long long)pairs);
+    int64_t count = list_near(j, pairs, number);
+    j->number = number;
+    if (!cs_buffer_grown(&c->contact, c->contacts + count, c->contacts, sizeof(cs_contact)))
+        return cs_no_memory(error, "%lld contacts", (long long)(c->contacts + count));
+    cs_loop(cs_threads_for(call->threads, count, CS_WORTH_THREADS_CONTACTS, count), count,
+            fill_contacts, j);
+    keep_contacts(c, j->at.kind, count);
     return CS_OK;
 }
 
@@ -236,9 +274,10 @@ cs_status cs_find_near_contacts(cs_collisions *c, const cs_response_call *call, 
         job j = {c,
                  {(cs_stencil_kind)kind, pairs->count, c->start, to, pairs->index.data},
                  pairs->key.data,
-                 pairs->near.data};
+                 pairs->near.data,
+                 NULL};
         cs_loop(cs_threads_for_pairs(call, pairs->count), pairs->count, test_pairs, &j);
-        status = gather(&j, pairs, error);
+        status = gather(&j, pairs->count, call, error);
     }
     c->present.contacts = c->contacts;
     if (!status) cs_take_formers(c);

@@ -1,9 +1,9 @@
 /* Sweeps over all contacts: impulses that keep bounds and friction, and the shift that undoes overlaps. */
-#include "cloth/collisions.h"
-
+#include "cloth/sweeps.h"
+#include "core/parallel.h"
 #include "core/vector.h"
 
-#include <string.h>
+#include <float.h>
 
 /* Changes of a relative velocity, in thicknesses a step: worth no further visit, and no further sweep. */
 #define NEGLIGIBLE 1e-6
@@ -12,214 +12,356 @@
 /* Sweeps around impacts: others follow if they do not suffice. */
 enum { FEW_SWEEPS = 6 };
 
-/* ---- one contact ----------------------------------------------------------------------------------- */
-
-/* u <- sum w_i v_i */
-static void combine(const cs_contact *contact, const double *velocity, double *u)
-{
-    cs_set_vector(u, 0, 0, 0);
-    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
-        cs_add_scaled(u, contact->weight[k], velocity + 3 * contact->vertex[k], u);
-}
-
-/* to <- the impulse that meets the bound, P - (u - bound n) / a, drawn to the cone of Coulomb: no pull along the normal, and at
- * most mu times the normal part across it. */
-static void find_impulse(const cs_contact *contact, const double *u, double mu, double *to)
-{
-    double all[3], across[3];
-    cs_add_scaled(contact->impulse, -contact->inverse, u, all);
-    double along = cs_dot(contact->normal, all);
-    cs_add_scaled(all, -along, contact->normal, across);
-    along += contact->inverse * contact->bound;
-    if (!(along > 0)) along = 0;
-    double most = mu * along, length = mu > 0 ? cs_length(across) : 0;
-    double part = length > most ? most / length : mu > 0 ? 1 : 0;
-    for (int k = 0; k < 3; k++) to[k] = along * contact->normal[k] + part * across[k];
-}
-
-/* Gives an impulse to the four vertices: to their velocities, or to their shift. */
-static void apply(cs_collisions *c, const cs_contact *contact, const double *impulse, double *to)
-{
-    for (int k = 0; k < CS_STENCIL_VERTICES; k++) {
-        int64_t i = contact->vertex[k];
-        if (!(c->inverse_mass[i] > 0)) continue;
-        cs_add_scaled(to + 3 * i, contact->weight[k] * c->inverse_mass[i], impulse, to + 3 * i);
-        c->stamp[i] = c->clock;
-        c->is_moved[i] = 1;
-    }
-}
-
-/* Whether one of its vertices has changed since the last visit. */
-static int is_outdated(const cs_collisions *c, const cs_contact *contact)
-{
-    int64_t seen = contact->visited;
-    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
-        if (c->stamp[contact->vertex[k]] > seen) return 1;
-    return 0;
-}
-
-/* Returns the change of the relative velocity. */
-static double visit(cs_collisions *c, cs_contact *contact, double negligible)
-{
-    double u[3], impulse[3], change[3];
-    combine(contact, c->velocity, u);
-    find_impulse(contact, u, c->options.mu, impulse);
-    cs_subtract(impulse, contact->impulse, change);
-    contact->visited = ++c->clock;
-    double size = cs_length(change) / contact->inverse;
-    if (!(size > negligible)) return 0;
-    cs_assign(contact->impulse, impulse);
-    apply(c, contact, change, c->velocity);
-    return size;
-}
-
-/* The same of the shift: n . (u + shift) >= push, without friction. */
-static double visit_shift(cs_collisions *c, cs_contact *contact, double negligible)
-{
-    double u[3], shift[3], change[3] = {0, 0, 0};
-    combine(contact, c->velocity, u);
-    combine(contact, c->shift, shift);
-    contact->visited = ++c->clock;
-    double lack = contact->push - cs_dot(contact->normal, u) - cs_dot(contact->normal, shift);
-    double pushed = contact->pushed + contact->inverse * lack;
-    if (!(pushed > 0)) pushed = 0;
-    double by = pushed - contact->pushed, size = fabs(by) / contact->inverse;
-    if (!(size > negligible)) return 0;
-    contact->pushed = pushed;
-    cs_add_scaled(change, by, contact->normal, change);
-    apply(c, contact, change, c->shift);
-    return size;
-}
+/* ---- contacts of the list ------------------------------------------------------------------------- */
 
 void cs_contact_rate(const cs_collisions *c, const cs_contact *contact, double *u)
 {
-    combine(contact, c->velocity, u);
+    cs_set_vector(u, 0, 0, 0);
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        cs_add_scaled(u, contact->weight[k], c->velocity + 3 * contact->vertex[k], u);
+}
+
+/* Gives an impulse to a vertex: to its velocity, or to its shift. */
+static inline void push_vertex(const cs_collisions *c, int64_t i, double weight,
+                               const double *impulse, double *to)
+{
+    double inverse_mass = c->inverse_mass[i];
+    if (!(inverse_mass > 0)) return;
+    cs_add_scaled(to + 3 * i, weight * inverse_mass, impulse, to + 3 * i);
+    /* Threads share the lines of these bytes: a write that changes nothing would take them away. */
+    if (!c->is_moved[i]) c->is_moved[i] = 1;
+}
+
+static void apply_to_list(cs_collisions *c, const cs_contact *contact, const double *impulse)
+{
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        push_vertex(c, contact->vertex[k], contact->weight[k], impulse, c->velocity);
 }
 
 void cs_give_impulses(cs_collisions *c, const double *impulse)
 {
     cs_contact *all = c->contact.data;
-    c->clock++;
     for (int64_t n = 0; n < c->contacts; n++) {
         double change[3];
         cs_subtract(impulse + 3 * n, all[n].impulse, change);
         cs_assign(all[n].impulse, impulse + 3 * n);
-        apply(c, &all[n], change, c->velocity);
+        apply_to_list(c, &all[n], change);
     }
 }
 
 void cs_apply_impulses(cs_collisions *c)
 {
     const cs_contact *all = c->contact.data;
-    c->clock++;
-    for (int64_t n = 0; n < c->contacts; n++) apply(c, &all[n], all[n].impulse, c->velocity);
+    for (int64_t n = 0; n < c->contacts; n++) apply_to_list(c, &all[n], all[n].impulse);
 }
 
-/* ---- all contacts ---------------------------------------------------------------------------------- */
+static inline double larger(double a, double b) { return a > b ? a : b; }
 
-typedef double (*visiting)(cs_collisions *c, cs_contact *contact, double negligible);
+/* ---- one visit ------------------------------------------------------------------------------------ */
 
-/* Visits what is outdated, or all; returns the largest change of a relative velocity. */
-static double sweep(cs_collisions *c, visiting work, int is_backward, int is_full)
+/* u <- sum w_i v_i */
+static inline void combine(const cs_visit *v, const double *velocity, double *u)
 {
-    double most = 0, part = is_full ? NEGLIGIBLE : TOLERANCE;
-    double negligible = part * c->options.thickness / c->h;
-    cs_contact *all = c->contact.data;
-    for (int64_t n = 0; n < c->contacts; n++) {
-        cs_contact *contact = &all[is_backward ? c->contacts - 1 - n : n];
-        if (!is_full && !is_outdated(c, contact)) continue;
-        double change = work(c, contact, negligible);
-        if (change > most) most = change;
+    cs_set_vector(u, 0, 0, 0);
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        cs_add_scaled(u, v->weight[k], velocity + 3 * (int64_t)v->vertex[k], u);
+}
+
+/* to <- the impulse that meets the bound, P - (u - bound n) / a, drawn to the cone of Coulomb: no pull along the normal, and at
+ * most mu times the normal part across it. */
+static inline void find_impulse(const cs_visit *v, const double *u, double mu, double *to)
+{
+    double all[3], across[3];
+    cs_add_scaled(v->impulse, -v->inverse, u, all);
+    double along = cs_dot(v->normal, all);
+    cs_add_scaled(all, -along, v->normal, across);
+    along += v->inverse * v->bound;
+    if (!(along > 0)) along = 0;
+    /* One within the cone; without a branch, which would be hard to foresee. */
+    double most = mu * along, longer = larger(cs_length(across), most);
+    double part = most / larger(longer, DBL_MIN);
+    for (int k = 0; k < 3; k++) to[k] = along * v->normal[k] + part * across[k];
+}
+
+static inline void apply(const cs_collisions *c, const cs_visit *v, const double *impulse,
+                         double *to)
+{
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        push_vertex(c, v->vertex[k], v->weight[k], impulse, to);
+}
+
+/* Returns the change of the relative velocity, or zero if it is negligible and was not made. */
+static inline double visit(const cs_collisions *c, cs_visit *v, double negligible)
+{
+    double u[3], impulse[3], change[3];
+    combine(v, c->velocity, u);
+    find_impulse(v, u, c->options.mu, impulse);
+    cs_subtract(impulse, v->impulse, change);
+    double size = cs_length(change) / v->inverse;
+    if (!(size > negligible)) return 0;
+    cs_assign(v->impulse, impulse);
+    apply(c, v, change, c->velocity);
+    return size;
+}
+
+/* The same of the shift: n . shift >= push, without friction. */
+static inline double visit_shift(const cs_collisions *c, cs_visit *v, double negligible)
+{
+    double shift[3], change[3] = {0, 0, 0};
+    combine(v, c->shift, shift);
+    double pushed = v->pushed + v->inverse * (v->push - cs_dot(v->normal, shift));
+    if (!(pushed > 0)) pushed = 0;
+    double by = pushed - v->pushed, size = fabs(by) / v->inverse;
+    if (!(size > negligible)) return 0;
+    v->pushed = pushed;
+    cs_add_scaled(change, by, v->normal, change);
+    apply(c, v, change, c->shift);
+    return size;
+}
+
+/* Whether one of its vertices has changed since the last visit. */
+static inline int is_outdated(const cs_collisions *c, const cs_visit *v, const cs_trail *trail)
+{
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        if (c->stamp[v->vertex[k]] > trail->visited) return 1;
+    return 0;
+}
+
+/* Its vertices have changed. */
+static inline void stamp(const cs_collisions *c, const cs_visit *v, int64_t clock)
+{
+    for (int k = 0; k < CS_STENCIL_VERTICES; k++)
+        if (c->inverse_mass[v->vertex[k]] > 0) c->stamp[v->vertex[k]] = clock;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------- */
+
+static void sweep_forth(cs_sweeping *s, const cs_piece *p)
+{
+    double most = 0;
+    for (int64_t n = 0; n < p->count; n++)
+        most = larger(most, visit(s->c, &p->visit[cs_nth(p, n)], s->negligible));
+    ((double *)s->c->visits.change.data)[p->number] = most;
+}
+
+/* What both sweeps have changed, too: its square in the norm of the diagonal. */
+static void sweep_back(cs_sweeping *s, const cs_piece *p)
+{
+    double square = 0;
+    sweep_forth(s, p);
+    for (int64_t n = 0; n < p->count; n++) {
+        double change[3];
+        const cs_visit *v = &p->visit[cs_nth(p, n)];
+        cs_subtract(v->impulse, p->trail[cs_nth(p, n)].before, change);
+        square += cs_dot(change, change) / v->inverse;
     }
-    c->present.sweeps++;
-    return most;
+    ((double *)s->c->visits.square.data)[p->number] = square;
 }
 
-void cs_sweep_contacts(cs_collisions *c)
+/* direction <- change + beta direction, and the impulses go on by beta times the last one. */
+static void go_on(cs_sweeping *s, const cs_piece *p)
 {
-    double enough = TOLERANCE * c->options.thickness / c->h;
-    for (int64_t n = 0; n < FEW_SWEEPS; n++)
-        if (sweep(c, visit, n & 1, 0) <= enough) return;
+    for (int64_t n = 0; n < p->count; n++) {
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        cs_trail *trail = &p->trail[cs_nth(p, n)];
+        double change[3], step[3] = {0, 0, 0};
+        cs_subtract(v->impulse, trail->before, change);
+        cs_add_scaled(step, s->beta, trail->direction, step);
+        cs_add_scaled(change, 1, step, trail->direction);
+        if (s->beta > 0) {
+            cs_add_scaled(v->impulse, 1, step, v->impulse);
+            apply(s->c, v, step, s->c->velocity);
+        }
+        cs_assign(trail->before, v->impulse);
+    }
+}
+
+typedef double (*visiting)(const cs_collisions *c, cs_visit *v, double negligible);
+
+/* Visits what is outdated, or all. */
+static inline void sweep_outdated(cs_sweeping *s, const cs_piece *p, visiting work)
+{
+    double most = 0;
+    for (int64_t n = 0; n < p->count; n++) {
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        cs_trail *trail = &p->trail[cs_nth(p, n)];
+        trail->last_pushed = v->pushed;
+        if (!s->is_full && !is_outdated(s->c, v, trail)) continue;
+        trail->visited = p->clock + n * p->ticks;
+        double change = work(s->c, v, s->negligible);
+        if (change > 0) stamp(s->c, v, trail->visited);
+        most = larger(most, change);
+    }
+    ((double *)s->c->visits.change.data)[p->number] = most;
+}
+
+static void sweep_impacts(cs_sweeping *s, const cs_piece *p) { sweep_outdated(s, p, visit); }
+
+static void sweep_shift(cs_sweeping *s, const cs_piece *p) { sweep_outdated(s, p, visit_shift); }
+
+/* What velocities bring along the normal need not be pushed. */
+static void begin_shift(cs_sweeping *s, const cs_piece *p)
+{
+    for (int64_t n = 0; n < p->count; n++) {
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        double u[3];
+        combine(v, s->c->velocity, u);
+        v->push -= cs_dot(v->normal, u);
+    }
+    sweep_shift(s, p);
 }
 
 /* Where contacts push against each other, the last one in a sweep has its will: half the way between two sweeps, forth and back,
  * is in the middle. */
-static void share_shift(cs_collisions *c)
+static void share_shift(cs_sweeping *s, const cs_piece *p)
 {
-    cs_contact *all = c->contact.data;
-    c->clock++;
-    for (int64_t n = 0; n < c->contacts; n++) {
-        double change[3] = {0, 0, 0}, by = (all[n].last_pushed - all[n].pushed) / 2;
-        all[n].pushed += by;
-        cs_add_scaled(change, by, all[n].normal, change);
-        if (by != 0) apply(c, &all[n], change, c->shift);
+    for (int64_t n = 0; n < p->count; n++) {
+        cs_visit *v = &p->visit[cs_nth(p, n)];
+        double change[3] = {0, 0, 0}, by = (p->trail[cs_nth(p, n)].last_pushed - v->pushed) / 2;
+        int64_t clock = p->clock + n * p->ticks;
+        if (by == 0) continue;
+        v->pushed += by;
+        cs_add_scaled(change, by, v->normal, change);
+        apply(s->c, v, change, s->c->shift);
+        stamp(s->c, v, clock);
     }
 }
 
-/* The shift begins from none. */
-static void shift_contacts(cs_collisions *c)
+/* ---- what follows --------------------------------------------------------------------------------- */
+
+enum {
+    FORTH,
+    BACK,
+    GO_ON,
+    BEGIN_SHIFT,
+    SHIFT_FORTH,
+    SHIFT_BACK,
+    SHARE,
+    IMPACTS_FORTH,
+    IMPACTS_BACK,
+    LISTS
+};
+
+/* Results of pieces, in their order. */
+static double find_most(const cs_visits *v)
 {
-    double enough = TOLERANCE * c->options.thickness / c->h;
-    cs_contact *all = c->contact.data;
-    for (int64_t n = 0; n < c->options.stop_after; n++) {
-        for (int64_t i = 0; i < c->contacts; i++) all[i].last_pushed = all[i].pushed;
-        if (sweep(c, visit_shift, n & 1, n == 0) <= enough) return;
-    }
-    share_shift(c);
+    const double *change = v->change.data;
+    double most = 0;
+    for (int64_t n = 0; n < v->piece[v->groups]; n++) most = larger(most, change[n]);
+    return most;
 }
 
-/* What a sweep has changed, along which the next iteration goes on. Returns its square in the norm of the diagonal. */
-static double find_square(const cs_collisions *c)
+static double find_square(const cs_visits *v)
 {
-    const cs_contact *all = c->contact.data;
+    const double *part = v->square.data;
     double square = 0;
-    for (int64_t n = 0; n < c->contacts; n++) {
-        double change[3];
-        cs_subtract(all[n].impulse, all[n].before, change);
-        square += cs_dot(change, change) / all[n].inverse;
-    }
+    for (int64_t n = 0; n < v->piece[v->groups]; n++) square += part[n];
     return square;
 }
 
-/* direction <- change + beta direction, and the impulses go on by beta times the last one. */
-static void go_on(cs_collisions *c, double beta)
+/* Whether a sweep that has been made suffices. */
+static int is_enough(cs_sweeping *s)
 {
-    cs_contact *all = c->contact.data;
-    c->clock++;
-    for (int64_t n = 0; n < c->contacts; n++) {
-        double change[3], step[3] = {0, 0, 0};
-        cs_contact *k = &all[n];
-        cs_subtract(k->impulse, k->before, change);
-        cs_add_scaled(step, beta, k->direction, step);
-        cs_add_scaled(change, 1, step, k->direction);
-        if (beta > 0) {
-            cs_add_scaled(k->impulse, 1, step, k->impulse);
-            apply(c, k, step, c->velocity);
-        }
-        cs_assign(k->before, k->impulse);
-    }
+    s->c->present.sweeps++;
+    return find_most(&s->c->visits) <= s->enough;
 }
 
-/* Symmetric sweeps, accelerated by nonlinear conjugate gradients (Silcowitz-Hansen, Niebe and Erleben 2010): beta is the ratio of
- * the squares of two changes, and zero after a growth. */
-static void solve_contacts(cs_collisions *c)
+static int after_forth(cs_sweeping *s) { return is_enough(s) ? CS_NO_ROUND : BACK; }
+
+/* beta is the ratio of the squares of two changes, and zero after a growth. */
+static int after_back(cs_sweeping *s)
 {
-    double enough = TOLERANCE * c->options.thickness / c->h, last = 0;
-    cs_contact *all = c->contact.data;
-    for (int64_t n = 0; n < c->contacts; n++) cs_assign(all[n].before, all[n].impulse);
-    for (int64_t n = 0; n < c->options.stop_after; n++) {
-        double forth = sweep(c, visit, 0, 1), back = forth > enough ? sweep(c, visit, 1, 1) : 0;
-        if (forth <= enough || back <= enough) break;
-        double square = find_square(c), beta = last > 0 ? square / last : 0;
-        last = square;
-        if (n + 1 < c->options.stop_after) go_on(c, beta <= 1 ? beta : 0);
-    }
+    if (is_enough(s) || ++s->made == s->most) return CS_NO_ROUND;
+    double square = find_square(&s->c->visits);
+    double beta = s->last_square > 0 ? square / s->last_square : 0;
+    s->beta = beta <= 1 ? beta : 0;
+    s->last_square = square;
+    return GO_ON;
 }
 
-void cs_solve_contacts(cs_collisions *c)
+static int after_shift(cs_sweeping *s)
 {
-    if (!c->is_solved) solve_contacts(c);
-    shift_contacts(c);
+    if (is_enough(s)) return CS_NO_ROUND;
+    s->is_full = 0;
+    s->negligible = s->enough;
+    if (++s->made == s->most) return SHARE;
+    return s->made & 1 ? SHIFT_BACK : SHIFT_FORTH;
+}
+
+static int after_share(cs_sweeping *s)
+{
+    (void)s;
+    return CS_NO_ROUND;
+}
+
+static int after_impacts(cs_sweeping *s)
+{
+    if (is_enough(s) || ++s->made == s->most) return CS_NO_ROUND;
+    return s->made & 1 ? IMPACTS_BACK : IMPACTS_FORTH;
+}
+
+static const cs_pass_list lists[LISTS] = {
+    [FORTH] = {{sweep_forth}, 1, 0, after_forth},
+    [BACK] = {{sweep_back}, 1, 1, after_back},
+    [GO_ON] = {{go_on, sweep_forth}, 2, 0, after_forth},
+    [BEGIN_SHIFT] = {{begin_shift}, 1, 0, after_shift},
+    [SHIFT_FORTH] = {{sweep_shift}, 1, 0, after_shift},
+    [SHIFT_BACK] = {{sweep_shift}, 1, 1, after_shift},
+    [SHARE] = {{share_shift}, 1, 0, after_share},
+    [IMPACTS_FORTH] = {{sweep_impacts}, 1, 0, after_impacts},
+    [IMPACTS_BACK] = {{sweep_impacts}, 1, 1, after_impacts},
+};
+
+/* ---- all contacts ---------------------------------------------------------------------------------- */
+
+static cs_sweeping begin(cs_collisions *c, double negligible, int64_t most)
+{
+    double unit = c->options.thickness / c->h;
+    return (cs_sweeping){
+        .c = c, .enough = TOLERANCE * unit, .negligible = negligible * unit, .most = most};
+}
+
+/* Symmetric sweeps, accelerated by nonlinear conjugate gradients (Silcowitz-Hansen, Niebe and Erleben 2010). */
+static void solve(cs_collisions *c, int threads)
+{
+    cs_sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
+    cs_run_sweeps(&s, lists, LISTS, FORTH, threads);
+}
+
+/* The shift begins from none. */
+static void shift(cs_collisions *c, int threads)
+{
+    cs_sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
+    s.is_full = 1;
+    cs_run_sweeps(&s, lists, LISTS, BEGIN_SHIFT, threads);
+}
+
+static int threads_for_visits(const cs_collisions *c, const cs_response_call *call)
+{
+    return cs_threads_for(call->threads, c->contacts, CS_WORTH_THREADS_VISITS, c->contacts);
+}
+
+cs_status cs_solve_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error)
+{
+    int threads = threads_for_visits(c, call);
+    if (!c->contacts || c->options.stop_after < 1) return CS_OK;
+    cs_status status = cs_fill_visits(c, threads, error);
+    if (status) return status;
+    if (!c->is_solved) solve(c, threads);
+    shift(c, threads);
+    cs_give_back_visits(c, threads);
+    return CS_OK;
+}
+
+cs_status cs_sweep_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error)
+{
+    int threads = threads_for_visits(c, call);
+    cs_status status = cs_fill_visits(c, threads, error);
+    if (status) return status;
+    cs_sweeping s = begin(c, TOLERANCE, FEW_SWEEPS);
+    cs_run_sweeps(&s, lists, LISTS, IMPACTS_FORTH, threads);
+    cs_give_back_visits(c, threads);
+    return CS_OK;
 }
 
 void cs_move_ends(cs_collisions *c)

@@ -77,9 +77,8 @@ static cs_status stop_impacts(cs_collisions *c, const cs_response_call *call, in
         fewest = *hits < fewest ? *hits : fewest;
         double beyond = (double)(2 * pass - most) / (double)most;
         status = cs_add_impacts(c, beyond > 0 ? beyond : 0, error);
-        if (status) return status;
-        cs_sweep_contacts(c);
-        status = look(c, call, hits, error);
+        if (!status) status = cs_sweep_contacts(c, call, error);
+        if (!status) status = look(c, call, hits, error);
         c->present.passes++;
     }
     return status;
@@ -118,9 +117,9 @@ static void sum_impulses(cs_collisions *c)
 static cs_status respond(cs_collisions *c, const cs_response_call *call, cs_error *error)
 {
     int64_t hits;
-    cs_solve_contacts(c);
+    cs_status status = cs_solve_contacts(c, call, error);
     cs_move_ends(c);
-    cs_status status = ask_caller(call, error);
+    if (!status) status = ask_caller(call, error);
     if (!status) status = cs_certify(c, call, &hits, error);
     if (status || !hits) return status;
 

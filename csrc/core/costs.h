@@ -28,6 +28,8 @@ enum {
     CS_WORTH_THREADS_POINT = 1 << 16, /* numbers of a point */
     CS_WORTH_THREADS_PRODUCT = 4096,  /* vertices of a product (benchmarks/cloth/products.py) */
     CS_WORTH_THREADS_STENCILS = 2048, /* stencils of a narrow phase (benchmarks/cloth/ccd.py) */
+    CS_WORTH_THREADS_VISITS = 2048,   /* contacts of a cloth, in sweeps by colours */
+    CS_WORTH_THREADS_CONTACTS = 512,  /* contacts of a cloth whose distances are found */
     CS_WORTH_THREADS_REFIT = 4096,    /* vertices of a tree of boxes (benchmarks/cloth/trees.py) */
     CS_WORTH_THREADS_PAIRS = 4096,    /* pairs of nodes of a query of trees, likewise */
     CS_WORTH_THREADS_COPY = 1 << 19,  /* numbers of arrays that are copied and checked */

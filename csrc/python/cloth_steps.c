@@ -2,6 +2,7 @@
 #include "core/costs.h"
 #include "core/error.h"
 #include "core/parallel.h"
+#include "core/pool.h"
 #include "python/cloth_objects.h"
 
 int cloth_begin(cloth_object *self)
@@ -20,6 +21,22 @@ int cloth_threads(cloth_object *self, long long most)
     int threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
                                  self->cloth.system.parts);
     return most ? threads : cs_threads_for_now(threads, &self->preemptions);
+}
+
+/* Those of contacts are the same, or more if the last step had many pairs: of these each is more work than a vertex. */
+static void set_threads(cloth_object *self, long long most, cs_cloth_call *call)
+{
+    int64_t pairs = self->cloth.collisions.report.candidates;
+    call->threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
+                                   self->cloth.system.parts);
+    call->contact_threads =
+        cs_threads_for(most, pairs, CS_WORTH_THREADS_STENCILS, CS_POOL_MOST_THREADS);
+    if (call->contact_threads < call->threads) call->contact_threads = call->threads;
+    if (!most) {
+        int now = cs_threads_for_now(call->contact_threads, &self->preemptions);
+        if (call->threads > now) call->threads = now;
+        call->contact_threads = now;
+    }
 }
 
 int cloth_read_arrays(cloth_arrays *a, PyObject *target, PyObject *force)
@@ -70,7 +87,7 @@ static PyObject *read_and_make(cloth_object *self, PyObject *args, int parts)
     if (!PyArg_ParseTuple(args, "dOOiL:step", &h, &target, &force, &call.newton, &threads))
         return NULL;
     if (cloth_read_arrays(&arrays, target, force) == 0 && cloth_begin(self) == 0) {
-        call.threads = cloth_threads(self, threads);
+        set_threads(self, threads, &call);
         is_made = make_step(self, parts, h, &arrays, &call);
         cloth_end(self);
     }
@@ -96,7 +113,7 @@ PyObject *cloth_conclude(cloth_object *self, PyObject *args)
     long long threads;
     cs_cloth_call call = {.newton = 1};
     if (!PyArg_ParseTuple(args, "L:conclude", &threads) || cloth_begin(self) < 0) return NULL;
-    call.threads = cloth_threads(self, threads);
+    set_threads(self, threads, &call);
     int is_made = make_step(self, CONCLUDE, 0, NULL, &call);
     cloth_end(self);
     return is_made < 0 ? NULL : PyBool_FromLong(is_made);

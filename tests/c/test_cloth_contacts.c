@@ -1,41 +1,41 @@
 /* Collisions of a cloth: the same bits on any number of threads and for all rules, no failed allocation that leaves anything, and
  * a state that an interrupted step leaves as it was. */
 #include "cloth/cloth.h"
+#include "core/costs.h"
 #include "core/memory.h"
 #include "testing.h"
 
 #include <string.h>
 
-enum { SIDE = 24, VERTICES = SIDE * SIDE, CORNERS = 8, STEPS = 14 };
+enum { SIDE = 24, LAYERS = 3, VERTICES = SIDE * SIDE, CORNERS = 8, STEPS = 14 };
 #define SPEED 0.8 /* of the obstacle, upwards [m/s] */
 #define STEP 0.01
 
 typedef struct sheet {
-    int side;
-    int64_t faces;
-    double x[3 * VERTICES];
-    int64_t face[6 * VERTICES];
+    int64_t vertices, faces;
+    double x[3 * LAYERS * VERTICES];
+    int64_t face[6 * LAYERS * VERTICES];
 } sheet;
 
-static sheet large, small;
+static sheet large, small, layers;
 
-/* A grid, a little uneven. */
-static void make_sheet(sheet *s, int side)
+/* Adds a grid, a little uneven. */
+static void add_sheet(sheet *s, int side, double height)
 {
     uint64_t state = 3;
-    int64_t *to = s->face;
-    s->side = side;
-    s->faces = 2 * (side - 1) * (side - 1);
+    int64_t first = s->vertices, *to = s->face + 3 * s->faces;
+    double *x = s->x + 3 * first;
+    s->vertices += side * side;
+    s->faces += 2 * (side - 1) * (side - 1);
     for (int64_t i = 0; i < side * side; i++) {
-        s->x[3 * i] = 0.4 * (double)(i % side) / (side - 1);
-        s->x[3 * i + 1] = 0.4 * (double)(i / side) / (side - 1);
-        s->x[3 * i + 2] = 0.03 + 1e-3 * test_random(&state);
+        x[3 * i] = 0.4 * (double)(i % side) / (side - 1);
+        x[3 * i + 1] = 0.4 * (double)(i / side) / (side - 1);
+        x[3 * i + 2] = height + 1e-3 * test_random(&state);
     }
     for (int64_t i = 0; i < side * (side - 1); i++) {
         const int64_t cell[] = {i, i + 1, i + 1 + side, i, i + 1 + side, i + side};
         if (i % side == side - 1) continue;
-        memcpy(to, cell, sizeof cell);
-        to += 6;
+        for (int k = 0; k < 6; k++) *to++ = first + cell[k];
     }
 }
 
@@ -76,7 +76,7 @@ static cs_status make(cs_cloth *cloth, const sheet *s, const char *rule, cs_erro
                                              .rule = cs_split_rule_find(rule)};
     place_box(0, box);
     cs_status status =
-        cs_cloth_make(cloth, &options, s->side * s->side, s->x, s->x, s->face, s->faces, error);
+        cs_cloth_make(cloth, &options, s->vertices, s->x, s->x, s->face, s->faces, error);
     if (!status) status = cs_cloth_collide(cloth, &collisions, error);
     if (!status) status = cs_collisions_add(&cloth->collisions, CORNERS, box, box_face, 12, error);
     return status ? status : cs_collisions_check(&cloth->collisions, cloth->position, 2, error);
@@ -121,6 +121,28 @@ static void steps_have_the_same_bits(void)
     }
 }
 
+/* Of so many contacts that threads share the sweeps. */
+static void layers_have_the_same_bits(void)
+{
+    static double alone[3 * LAYERS * VERTICES];
+    for (int threads = 1; threads <= 3; threads++) {
+        const cs_cloth_call call = {.newton = 1, .threads = 1, .contact_threads = threads};
+        cs_cloth cloth;
+        cs_error error = {0};
+        CHECK_STATUS(make(&cloth, &layers, "estimate", &error), CS_OK, &error);
+        for (int64_t i = 0; i < layers.vertices; i++)
+            cloth.velocity[3 * i + 2] = -0.2 * (double)(i / VERTICES) * (1 + layers.x[3 * i]);
+        for (int n = 0; n < 3; n++) {
+            CHECK_STATUS(step(&cloth, &call, &error), CS_OK, &error);
+            CHECK(cloth.collisions.report.contacts >= CS_WORTH_THREADS_VISITS);
+            CHECK(cloth.collisions.report.sweeps > 4);
+        }
+        if (threads == 1) memcpy(alone, cloth.position, sizeof alone);
+        CHECK(!memcmp(alone, cloth.position, sizeof alone));
+        cs_cloth_clear(&cloth);
+    }
+}
+
 /* Each call's n-th allocation fails, until there are no more. */
 static void no_failed_allocation_leaves_anything(void)
 {
@@ -157,7 +179,7 @@ static void a_cancelled_step_changes_nothing(void)
     const cs_cloth_call call = {.newton = 1, .threads = 1, .cancellation = &cancellation};
     CHECK(cs_cloth_conclude(&cloth, &call, &error) == CS_INTERRUPTED);
     CHECK(asked > 0 && !cloth.steps && cloth.time == 0);
-    CHECK(!memcmp(cloth.position, small.x, sizeof(double) * 3 * (size_t)(small.side * small.side)));
+    CHECK(!memcmp(cloth.position, small.x, sizeof(double) * 3 * (size_t)small.vertices));
     cs_cloth_clear(&cloth);
 }
 
@@ -165,10 +187,10 @@ static void intersections_are_told(void)
 {
     cs_cloth cloth;
     cs_error error = {0};
-    static double x[3 * VERTICES];
+    static double x[3 * LAYERS * VERTICES];
     CHECK_STATUS(make(&cloth, &small, "estimate", &error), CS_OK, &error);
     memcpy(x, small.x, sizeof x);
-    for (int64_t i = 0; i < small.side * small.side; i++) x[3 * i + 2] = -0.05;
+    for (int64_t i = 0; i < small.vertices; i++) x[3 * i + 2] = -0.05;
     CHECK(cs_collisions_check(&cloth.collisions, x, 1, &error) == CS_INVALID);
     CHECK(strstr(error.message, "goes through the face") != NULL);
     cs_cloth_clear(&cloth);
@@ -176,9 +198,11 @@ static void intersections_are_told(void)
 
 int main(void)
 {
-    make_sheet(&large, SIDE);
-    make_sheet(&small, 6);
+    add_sheet(&large, SIDE, 0.03);
+    add_sheet(&small, 6, 0.03);
+    for (int n = 0; n < LAYERS; n++) add_sheet(&layers, SIDE, 0.03 + 2.1e-3 * n);
     steps_have_the_same_bits();
+    layers_have_the_same_bits();
     no_failed_allocation_leaves_anything();
     a_cancelled_step_changes_nothing();
     intersections_are_told();

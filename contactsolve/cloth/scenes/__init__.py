@@ -72,7 +72,7 @@ def times(name: str) -> Times:
     Examples
     --------
     >>> times("dress")
-    Times(seconds=1.0, h=0.002)
+    Times(seconds=1.0, h=0.005)
     """
     return _listed("scene", _TIMES, name)
 
