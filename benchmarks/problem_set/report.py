@@ -183,7 +183,9 @@ def draw(rows):
         ax.set_ylim(0, 1.02)
         ax.set_xlabel("time / time of the fastest")
         ax.set_ylabel("share of problems")
-    right.legend(fontsize=7, loc="lower right")
+    figure.legend(
+        *right.get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=5
+    )
     return figure
 
 
