@@ -7,8 +7,8 @@ peers    the same at 1,000 and 4,096 spheres on one thread, beside Bullet and Mu
          installed (pip install pybullet mujoco-core): milliseconds of a step. Writes
          steps_peers.csv
 pyramid  Box2D's large_pyramid: 5,050 squares for 500 steps. Writes steps_pyramid.csv
-joints   scenes of S3 in motion, and ragdolls, for five seconds of the scene: steps per second, of
-         which the time step needs so many for real time. Writes steps_joints.csv
+joints   scenes of S3 in motion for 20 s of the scene, its chains and ragdolls for 5 s: steps per
+         second, of which the time step needs so many for real time. Writes steps_joints.csv
 
     python benchmarks/dynamics/steps.py [--spheres 10000,27000,100000] [--threads 1,2]
                                         [--only spheres]
@@ -353,7 +353,7 @@ def measure_pyramid(base, steps, threads, **solver):
 # ---- joints --------------------------------------------------------------------------------------
 
 
-# How long each scene of joints moves [s]: those of S3 as in its Table 2.1.
+# How long each scene of joints moves [s]: those of S3 as in its Table 2.1, but for its chains.
 OF_JOINTS = {
     **dict.fromkeys(("crane", "forklift", "forwarder", "offshore", "vehicle"), 20.0),
     **dict.fromkeys(("hoisted_chain", "winch", "ragdolls"), 5.0),

@@ -59,6 +59,11 @@ def steps_of(run):
     return (20, 10) if run.quick else (1200, 12)
 
 
+def apart(world):
+    """How far joints are apart at most [m]; 0 without joints."""
+    return float(world.joints.errors[:, 0].max(initial=0.0))
+
+
 def run_of(name, way, run, look=None):
     """Run a scene; what all of its steps did. `look(world, step)` follows those to be measured."""
     world, (steps, every) = world_of(name, way), steps_of(run)
@@ -67,7 +72,7 @@ def run_of(name, way, run, look=None):
     for step in range(1, steps + 1):
         world.step()
         own.append([world.info[key] for key in keys])
-        drift = max(drift, float(world.joints.errors[:, 0].max()))
+        drift = max(drift, apart(world))
         turn = max(turn, float(np.linalg.norm(world.velocities[:, 3:], axis=1).max()))
         if look is not None and step % every == 0 and world.problem() is not None:
             look(world, step)
@@ -88,7 +93,7 @@ def run_of(name, way, run, look=None):
         "real_time": STEP / float(seconds.mean()),
         "drift": drift,
         "turn": turn,
-        "drift_end": float(world.joints.errors[:, 0].max()),
+        "drift_end": apart(world),
     }
 
 

@@ -293,11 +293,16 @@ class Joints:
         wheels, and both bodies have the same force there, so that momentum is kept.
         """
         axes, none = (axis, axis), (None, None)
-        first_body, second_body = body_of("first", first), body_of("second", second)
-        for name, body in (("first", first_body), ("second", second_body)):
+        self._require_space()
+        bodies = (body_of("first", first), body_of("second", second))
+        for name, body in zip(("first", "second"), bodies, strict=True):
             if body == -1:
                 raise ValueError(f"{name} is -1: the fixed world has no wheel")
-        centers = [self._frame(body)[0] for body in (first_body, second_body)]
+            if not 0 <= body < self._world.bodies:
+                raise ValueError(f"{name} is {body}: the world has {self._world.bodies} bodies")
+        if bodies[0] == bodies[1]:
+            raise ValueError(f"second is {bodies[1]}: another body than the first one is needed")
+        centers = [self._frame(body)[0] for body in bodies]
         pitch = pitch_of(vector_of("point", point), vector_of("axis", axis), centers)
         return self._add(
             *("mesh", first, second, none, axes, None, None, compliance, contacts), pitch=pitch
@@ -435,8 +440,7 @@ class Joints:
         pitch: tuple[float, float] | None = None,
     ) -> int:
         """Add a joint; return its number."""
-        if self._world.dimension != 3:
-            raise ValueError("joints need a world in space: dimension is 2")
+        self._require_space()
         if kind in ("angular", "linear", "ram") and motor is None and limits is None:
             raise TypeError(f"motor and limits are None: a joint {kind!r} needs one of them")
         bodies = (body_of("first", first), body_of("second", second))
@@ -479,6 +483,10 @@ class Joints:
         """Return the quaternion of a body."""
         known = 0 <= body < self._world.bodies
         return self._world.orientations[body] if known else np.array([1.0, 0.0, 0.0, 0.0])
+
+    def _require_space(self) -> None:
+        if self._world.dimension != 3:
+            raise ValueError("joints need a world in space: dimension is 2")
 
     def _frame(self, body: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the centre of mass and the rotation matrix of a body.

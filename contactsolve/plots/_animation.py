@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from contactsolve._optional import optional
+from contactsolve._options import number as number_of
 from contactsolve.plots._axes import new_axes
 
 if TYPE_CHECKING:
@@ -26,15 +27,17 @@ class Frames(Protocol):
         """Draw a picture, with its time as a title, and with `bars` its scales of colours."""
 
 
-def require_speed(speed: float) -> None:
-    """Refuse seconds of a run in a second of a film that are not positive."""
-    if not 0 < speed < np.inf:
+def require_speed(speed: Any) -> float:
+    """Return seconds of a run in a second of a film, which are positive."""
+    seconds = number_of("speed", speed)
+    if not 0 < seconds < np.inf:
         raise ValueError(f"speed is {speed}: a positive number is needed")
+    return seconds
 
 
 def animation_of(make: Callable[[], Frames], speed: float, ax: Axes | None) -> FuncAnimation:
     """Return an animation of the frames that `make` returns."""
-    require_speed(speed)
+    speed = require_speed(speed)
     frames = make()
     target = new_axes() if ax is None else ax
     step = (frames.times[-1] - frames.times[0]) / max(1, len(frames.times) - 1)

@@ -10,7 +10,7 @@ import numpy as np
 from contactsolve.dynamics import Record, Recording, World
 from contactsolve.plots._contacts import largest_impulse, require_kind
 from contactsolve.plots._stage import Moment, color_values, moment_of, stage_of, window_of
-from contactsolve.plots.scene import draw_scene
+from contactsolve.plots.scene import box_of, draw_scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def run_of(source: Any, record: Any = None) -> tuple[World, Record | Recording]:
             warnings.filterwarnings("ignore", "the recorded world had a function", RuntimeWarning)
             return World.load(source._reader.path), source
     if not isinstance(source, World):
-        raise TypeError(f"world is {source!r}: a World is needed")
+        raise TypeError(f"world is {source!r}: a World, or a dynamics.Recording of one, is needed")
     run = source.record if record is None else record
     if run is None:
         raise ValueError(f"world has made no run: call world.run(steps, {_POSES}) before")
@@ -78,15 +78,16 @@ class WorldFrames:
         self.times = np.array([moment.time for moment in self.moments])
 
         # One window, and the same limits of colours at all times.
-        if options.get("window") is None:
-            self.options["window"] = self._window()
+        given = options.get("window")
+        self.options["window"] = self._window() if given is None else box_of(given, world.dimension)
         color = options.get("color", "body")
         if isinstance(color, str) and options.get("limits") is None:
             values = [color_values(world, color, moment)[1] for moment in self.moments]
             if values[0] is not None:
                 self.options["limits"] = (0.0, _largest(values))
         if kind is not None and options.get("largest_impulse") is None:
-            self.options["largest_impulse"] = largest_impulse(kind, self.moments)
+            # None: no contact of the run has an impulse.
+            self.options["largest_impulse"] = largest_impulse(kind, self.moments) or None
 
     @staticmethod
     def _needs_velocities(options: dict[str, Any]) -> bool:

@@ -256,6 +256,14 @@ def _impulses(world: World, contacts: Contacts) -> np.ndarray:
     return total[:-1]
 
 
+def _ends_of(limits: Any) -> tuple[float, float]:
+    """Return the ends of a scale of colours."""
+    ends = real_array("limits", limits)
+    if ends.shape != (2,) or not np.isfinite(ends).all() or ends[0] > ends[1]:
+        raise ValueError(f"limits is {limits!r}: two numbers, the lower one first, are needed")
+    return float(ends[0]), float(ends[1])
+
+
 def color_scale(values: np.ndarray, limits: Any) -> ScalarMappable:
     """Return a scale of colours over numbers, from a cold grey to a warm red."""
     cm = optional("matplotlib.cm", "plots need")
@@ -266,7 +274,7 @@ def color_scale(values: np.ndarray, limits: Any) -> ScalarMappable:
         # A few large numbers would leave all others without a difference.
         most = np.quantile(finite, 0.98, method="lower") if len(finite) else 0.0
         limits = (min(0.0, finite.min(initial=0.0)), most if largest > 2 * most > 0 else largest)
-    low, high = map(float, limits)
+    low, high = _ends_of(limits)
     warm = colors.LinearSegmentedColormap.from_list("cold to warm", _COLD_TO_WARM)
     warm.colorbar_extend = "max" if largest > high else "neither"
     return cm.ScalarMappable(colors.Normalize(low, high if high > low else low + 1.0), warm)

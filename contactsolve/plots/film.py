@@ -13,6 +13,7 @@ import numpy as np
 
 from contactsolve._optional import optional
 from contactsolve._options import count
+from contactsolve._options import number as number_of
 from contactsolve._report import step_bar
 from contactsolve.cloth import Cloth
 from contactsolve.io._replacement import replacement
@@ -29,6 +30,7 @@ __all__ = ["film"]
 _DPI = 100
 _WIDTH = 640  # of a film whose size is not given [pixels]
 _RATES = (0.1, 100.0)  # frames in a second
+_LONGEST = 600.0  # time for which a row is shown [s]; a GIF can show one for 655 s
 _TICKS = 100  # of a GIF in a second: frames last a whole number of them
 _FFMPEG = (
     "MP4 is written by ffmpeg, which was not found: install it (apt install ffmpeg, brew install "
@@ -78,7 +80,7 @@ def film(
     progress : bool or float, default False
         Show a progress bar (needs tqdm); a number is seconds before it is shown.
     **options
-        Of `motion`, scales of colours included, or of `cloth`.
+        Of `scene`, but poses and `ax`, to one scale as by `motion`; or of `cloth`, but `ax`.
 
     Returns
     -------
@@ -89,8 +91,9 @@ def film(
     ------
     ValueError
         An unknown suffix; a wrong rate, size or speed; what `motion` and `cloth_motion` refuse.
-    FileNotFoundError
-        The folder does not exist.
+    FileNotFoundError, IsADirectoryError, PermissionError
+        The folder does not exist; the film has the name of a folder; it cannot be written there.
+        This is known before the first frame is drawn.
     RuntimeError
         ffmpeg was not found, or failed.
     KeyboardInterrupt
@@ -112,11 +115,15 @@ def film(
         if speed is not None:
             raise TypeError("speed is given: with every=, each frame is a row, at frame_rate")
         every = count("every", every, least=1)
-    require_speed(1.0 if speed is None else speed)
+    speed = require_speed(1.0 if speed is None else speed)
+    for name, why in (("ax", "it has a figure of its own"), ("rows", "every= chooses them")):
+        if name in options:
+            raise TypeError(f"{name} is no option of a film: {why}")
 
     frames = _frames_of(source, record, options)
-    shots = _shots(frames.times, every, rate, 1.0 if speed is None else speed)
+    shots = _shots(frames.times, every, rate, speed)
     with replacement(target, target.suffix.lower()) as temporary:
+        _begin(target, temporary)
         figure = _figure()
         with make(temporary, rate) as writer, step_bar(len(shots), progress, "frame") as advance:
             ax = figure.subplots()
@@ -128,6 +135,16 @@ def film(
                 writer.add(figure, shot.repeats)
                 advance()
     return target.resolve()
+
+
+def _begin(target: Path, temporary: Path) -> None:
+    """Make an empty file, so that a film that cannot be written fails before it is drawn."""
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: the name of a file is needed")
+    try:
+        temporary.touch()
+    except OSError as error:
+        raise type(error)(f"{target} cannot be written: {error.strerror}") from error
 
 
 # ---- frames --------------------------------------------------------------------------------------
@@ -154,6 +171,13 @@ def _shots(times: np.ndarray, every: int | None, rate: float, speed: float) -> l
     """Return which pictures the film shows, one after another."""
     if every is not None:
         return [_Shot(number, 1) for number in range(0, len(times), every)]
+
+    longest = float(np.diff(times).max(initial=0.0)) / speed
+    if longest > _LONGEST:
+        raise ValueError(
+            f"speed is {speed:g}: the film would show a row for {longest:g} s, and at most "
+            f"{_LONGEST:g} s are possible"
+        )
 
     # The row nearest to the time of each frame; the last frame is at the end of the run.
     length = float(times[-1] - times[0])
@@ -287,11 +311,12 @@ def _writer_of(path: Path) -> Any:
 def _rate(path: Path, frame_rate: float) -> float:
     """Return the frames in a second that the format can have."""
     low, high = _RATES
-    if not low <= float(frame_rate) <= high:
-        raise ValueError(f"frame_rate is {frame_rate}: {low:g} to {high:g} are possible")
+    frame_rate = number_of("frame_rate", frame_rate)
+    if not low <= frame_rate <= high:
+        raise ValueError(f"frame_rate is {frame_rate:g}: {low:g} to {high:g} are possible")
     if path.suffix.lower() == ".gif":
-        return _TICKS / max(1, round(_TICKS / float(frame_rate)))
-    return float(frame_rate)
+        return _TICKS / max(1, round(_TICKS / frame_rate))
+    return frame_rate
 
 
 def _size(size: Any) -> tuple[int, int]:

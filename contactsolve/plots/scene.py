@@ -37,7 +37,7 @@ from contactsolve.plots._stage import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_scene", "fit_scene", "positive", "scene"]
+__all__ = ["box_of", "draw_scene", "fit_scene", "positive", "scene"]
 
 _WIDEST = 5.0  # line of the largest impulse [points]
 # Arrows in the units of the axes, with a width in inches.
@@ -202,7 +202,7 @@ def draw_scene(
     colors, scale = shape_colors(world, stage, color, limits, moment)
     if contacts not in (None, POINTS):
         colors = 1.0 - _PALE * (1.0 - colors)
-    box = window_of(stage) if window is None else _box(window, world.dimension)
+    box = window_of(stage) if window is None else box_of(window, world.dimension)
     if world.dimension == 3:
         camera = camera_of(view, perspective, *box)
         project = draw_in_space(ax, stage, colors, camera, box, window is not None)
@@ -240,7 +240,7 @@ def _add_bar(ax: Axes, scale: Scale | None, **look: Any) -> None:
     bar.outline.set_visible(False)
 
 
-def _box(window: Any, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+def box_of(window: Any, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the corners of the box that is shown."""
     corners = np.asarray(window, dtype=float)
     if corners.shape != (2, dimension) or not (corners[0] < corners[1]).all():

@@ -47,7 +47,7 @@ from contactsolve.plots._stage import (
     stage_of,
     window_of,
 )
-from contactsolve.plots.scene import positive
+from contactsolve.plots.scene import box_of, positive
 
 if TYPE_CHECKING:
     import k3d
@@ -130,7 +130,8 @@ def scene_widget(
     times: np.ndarray | None = None
     if record is None and isinstance(world, World):
         world_shown, moments = world, [moment_of(world)]
-        box = window_of(stage_of(world, moments[0])) if window is None else window
+        stage = stage_of(world, moments[0])
+        box = window_of(stage) if window is None else box_of(window, world.dimension)
         full = largest_impulse
     else:
         world_shown, run = run_of(world, record)

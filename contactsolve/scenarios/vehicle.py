@@ -15,7 +15,7 @@ _GEAR = 4.0  # propeller shaft to axle
 
 @mechanism(compliance=1e-8, motion="the vehicle rolls 8.3 m")
 def vehicle(m: Mechanism, t: float) -> None:
-    """A vehicle of 15 t drives over bumps, its power train in full: an analogue of S3's parkour.
+    """A vehicle of 13 t drives over bumps, its power train in full: an analogue of S3's parkour.
 
     Eight wheels on sliders, four differentials with spider gears of 0.55 kg, shafts, a
     propeller shaft, a clutch and an engine: everything turns everything else. Mass ratio 20,000

@@ -37,7 +37,7 @@ _WIDE = 2.0  # half of the course
 
 @scene
 def vehicle(*, mu: float = 1.0, compliance: float = 1e-8, **options: Any) -> World:
-    """A vehicle of 15 t drives over bumps, stairs and hills, its power train in full.
+    """A vehicle of 13 t drives over bumps, stairs and hills, its power train in full.
 
     Body 0 is the chassis. An engine drives eight wheels through a clutch, a propeller shaft and
     four differentials, whose spider gears of 0.55 kg mesh with the half shafts. Mass ratio

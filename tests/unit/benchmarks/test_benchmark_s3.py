@@ -207,6 +207,15 @@ def test_worlds_are_found_by_the_names_of_s3(scripts):
         motion.main(run._replace(scenes=("stack_of_boxes",)))
 
 
+def test_a_scene_without_joints_has_no_drift(scripts, quick, monkeypatch):
+    motion = scripts("motion")
+    monkeypatch.setitem(motion.WORLDS, "stack_of_boxes", "cannonballs")
+    monkeypatch.setattr(motion, "steps_of", lambda _: (2, 1))
+    own = motion.run_of("stack_of_boxes", "one solve", quick)
+    assert own["drift"] == own["drift_end"] == 0.0
+    assert own["contacts"] > 0.0
+
+
 def test_report_fills_the_page(scripts, tables, quick):
     check_filled(scripts("report"), tables, quick)
 

@@ -55,6 +55,8 @@ def scene():
         ("mesh", (0, 1, [0.5, 0.1, 2.0], Z), {}, ValueError, r"point is 0\.1 m off the plane"),
         ("mesh", (0, 1, [-0.5, 0, 2.0], Z), {}, ValueError, r"point is on the axis, or beyond"),
         ("mesh", (0, 1, [0.5, 0, 2.0], X), {}, ValueError, r"axis goes through the centre of"),
+        ("mesh", (0, 9, [0.5, 0, 2.0], Z), {}, ValueError, r"second is 9: the world has 2 bodies"),
+        ("mesh", (1, 1, [0.5, 0, 2.0], Z), {}, ValueError, r"second is 1: another body than"),
         ("ram", (0, 1, X, Z), {}, TypeError, r"motor and limits are None: a joint 'ram'"),
         # Of another length than the rows that are held.
         ("ball", (0, 1, X), {"compliance": [0] * 4}, ValueError, r"\(4,\): a number, or \(3,\)"),
@@ -127,6 +129,9 @@ def test_joints_need_space():
     body = made.add_body(dynamics.Disc(0.1), mass=1.0)
     with pytest.raises(ValueError, match="space"):
         made.joints.ball(-1, body, [0, 0, 0])
+    other = made.add_body(dynamics.Disc(0.1), [1.0, 0.0], mass=1.0)
+    with pytest.raises(ValueError, match="space"):
+        made.joints.mesh(body, other, [0.5, 0, 0], Z)
 
 
 @pytest.mark.parametrize(

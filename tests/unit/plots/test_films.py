@@ -156,12 +156,47 @@ def test_a_film_that_fails_leaves_the_old_one(run, tmp_path, monkeypatch, error)
         ("film.gif", {"contacts": "lines"}, ValueError, "contacts is 'lines'"),
         ("film.gif", {"contacts": "forces"}, TypeError, "a record has poses, and no contacts"),
         ("film.gif", {"colour": "red"}, TypeError, "colour"),
+        ("film.gif", {"frame_rate": "fast"}, TypeError, "frame_rate is 'fast': a number"),
+        ("film.gif", {"speed": "fast"}, TypeError, "speed is 'fast': a number"),
+        ("film.gif", {"speed": float("nan")}, ValueError, "speed is nan: a positive number"),
+        ("film.gif", {"speed": 1e-9}, ValueError, r"speed is 1e-09: .* a row for 2e\+07 s"),
+        ("film.gif", {"ax": 3}, TypeError, "ax is no option of a film"),
+        ("film.gif", {"rows": 3}, TypeError, "rows is no option of a film: every= chooses them"),
+        ("film.gif", {"window": [0, 1]}, ValueError, r"window is \[0, 1\]: two corners of 2"),
     ],
 )
 def test_wrong_arguments(run, tmp_path, name, options, error, text):
     with pytest.raises(error, match=text):
         cs.plots.film(run, tmp_path / name, **options)
     assert leftovers(tmp_path) == []
+
+
+def test_a_film_that_cannot_be_written_fails_before_it_is_drawn(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(WorldFrames, "draw", lambda *given, **options: pytest.fail("drawn"))
+    (tmp_path / "film.gif").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"film\.gif is a folder: the name of a file"):
+        cs.plots.film(run, tmp_path / "film.gif")
+
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(tmp_path), "touch", refuse)
+    with pytest.raises(PermissionError, match=r"other\.gif cannot be written: Permission denied"):
+        cs.plots.film(run, tmp_path / "other.gif")
+    assert leftovers(tmp_path) == ["film.gif"]
+
+
+@pytest.mark.parametrize("kind", ["forces", "arrows", "points"])
+def test_a_run_without_impulses_has_no_forces_to_draw(tmp_path, kind):
+    pytest.importorskip("h5py")
+    world = World(2, time_step=0.01)
+    world.add_body(Disc(0.5), mass=1.0)
+    world.run(4, file=tmp_path / "run.h5")
+    with cs.dynamics.Recording(tmp_path / "run.h5") as recording:
+        path = cs.plots.film(recording, tmp_path / "film.gif", contacts=kind, every=2)
+        (ax,) = cs.plots.snapshots(world, recording, [0], contacts=kind)
+    assert len(frames_of(path)[0]) == 3
+    assert len(ax.figure.axes) == 1  # no scale of colours
 
 
 def test_worlds_without_a_run_and_wrong_sources_are_refused(tmp_path):

@@ -167,6 +167,16 @@ def test_contacts_of_a_recording_change_with_its_times(tmp_path):
         ]
 
 
+def test_a_run_without_impulses_has_a_widget_without_forces(tmp_path):
+    pytest.importorskip("h5py")
+    world = World(time_step=0.01)
+    world.add_body(Sphere(0.5), mass=1.0)
+    world.run(4, file=tmp_path / "run.h5")
+    with cs.dynamics.Recording(tmp_path / "run.h5") as recording:
+        plot = widget(recording, contacts="forces")
+    assert [one.type for one in plot.objects] == ["Points"]
+
+
 def test_colours_of_speeds_are_values_at_all_times():
     world = falling()
     record = world.run(20, POSES, every=10)
@@ -237,6 +247,9 @@ def test_wrong_arguments():
         ({"record": record, "rows": [7]}, ValueError, r"rows\[0\] is 7"),
         ({"record": world.run(1)}, ValueError, "no column 'positions'"),
         ({"view": "back"}, ValueError, "view is 'back'"),
+        ({"window": [1, 2]}, ValueError, r"window is \[1, 2\]: two corners of 3 numbers"),
+        ({"record": record, "window": [1, 2]}, ValueError, r"window is \[1, 2\]: two corners"),
+        ({"color": "speed", "limits": (1,)}, ValueError, r"limits is \(1,\): two numbers"),
     ):
         with pytest.raises(error, match=text):
             widget(world, **options)
