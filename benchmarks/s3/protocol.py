@@ -110,7 +110,11 @@ def frame_of(problem):
 def bounds(problem, impulses):
     """Lower and upper bounds of every row, friction's by the normal impulses."""
     low, high = [], []
-    for group, own in zip(problem.sets, impulses, strict=True):
+    # A problem of contacts alone has no list of groups.
+    groups, values = problem.sets, impulses
+    if isinstance(groups, cs.sets.Set):
+        groups, values = [groups], [impulses]
+    for group, own in zip(groups, values, strict=True):
         lo, hi = np.full(own.shape, -np.inf), np.full(own.shape, np.inf)
         if group.name == "box":
             lo[:], hi[:] = (parameter.value for parameter in group.values)
