@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from contactsolve._optional import optional
+from contactsolve.io._hdf5 import Hdf5Reader
 from contactsolve.problem import Problem
 
 __all__ = ["SetProblem", "checksum", "problem_set", "read_index"]
@@ -139,7 +139,7 @@ def problem_set(
     ------
     ValueError
         An unknown phase, a scene that no problem of the set comes from, or a folder without an
-        index; the message lists what is known.
+        index or with a damaged one; the message lists what is known.
 
     Notes
     -----
@@ -176,7 +176,11 @@ def read_index(folder: Path | None = None) -> tuple[SetProblem, ...]:
     """Return all problems of the set, sorted by name, also those whose files are not there."""
     place = _SHIPPED if folder is None else folder
     with (place / INDEX).open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        reader = csv.DictReader(file)
+        columns, rows = set(reader.fieldnames or ()), list(reader)
+    missing = sorted({field.name for field in fields(SetProblem)} - {"path"} - columns)
+    if missing:
+        raise ValueError(f"{place / INDEX} has no column {missing[0]!r}")
     return tuple(sorted((_entry(row, place) for row in rows), key=lambda one: one.name))
 
 
@@ -209,20 +213,24 @@ def checksum(path: str | os.PathLike[str]) -> str:
     ------
     FileNotFoundError
         There is no such file.
+    ValueError
+        The file is not HDF5, is damaged, or has no problem.
     ImportError
         h5py is not installed.
     """
-    h5py = optional("h5py", _NEED)
     digest = hashlib.sha256()
-    with h5py.File(path) as file:
+    with Hdf5Reader(Path(path), _NEED) as reader:
         found: dict[str, Any] = {}
 
         def note(name: str, item: Any) -> None:
             is_problem = name.startswith("fclib_") and "/info/" not in name
-            if is_problem and isinstance(item, h5py.Dataset):
+            if is_problem and isinstance(item, reader.h5py.Dataset):
                 found[name] = item[()]
 
-        file.visititems(note)
+        with reader.reading("this FCLIB problem"):
+            reader.file.visititems(note)
+        if not found:
+            raise reader.error("there are no numbers of an FCLIB problem")
         for name in sorted(found):
             values = found[name]
             little = values.astype(values.dtype.newbyteorder("<"))

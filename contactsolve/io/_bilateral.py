@@ -2,10 +2,10 @@
 
 M v = H r + G l + f, u = H^T v + w, G^T v + b = 0. The format has no bodies: they are read from M,
 in blocks of 6 or 3 on its diagonal, as long as no contact and no constraint has more than four
-partners. Otherwise all degrees of freedom are one body. Contacts are the first group of the
-problem; constraints that follow each other and have the same partners are a block of up to six
-rows. Groups keep the order of the file, so that their numbers, one after the other, are those of
-the file.
+partners. Otherwise all degrees of freedom are one body, if they are at most 64. Contacts are the
+first group of the problem; constraints that follow each other and have the same partners are a
+block of up to six rows. Groups keep the order of the file, so that their numbers, one after the
+other, are those of the file.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ Matrix = tuple[Csr, tuple[int, int]]
 
 _BODY_SIZES = (6, 3)  # degrees of freedom of bodies that are looked for in M
 _MAX_ROWS = 6  # of a block of constraints
+_MAX_DOF = 64  # of a body: CS_MAX_DOF of the C library
 _MAX_GROUPS = 16  # of blocks; beyond, every constraint is a block of its own
 _NEED = "global FCLIB problems need"
 
@@ -65,11 +66,17 @@ def problem_of(system: System, friction: Any, name: str) -> tuple[Problem, Place
     Raises
     ------
     ValueError
-        M is not positive definite, or a vector does not fit.
+        M is not positive definite, is not one of bodies, or a vector does not fit.
     """
     sparse = optional("scipy.sparse", _NEED)
     H, G = sparse.csc_array(system.H), sparse.csc_array(system.G)
     size = _body_size(system, H, G)
+    if size > _MAX_DOF:
+        raise ValueError(
+            f"M of {size} degrees of freedom has no blocks of 6 or 3 on its diagonal that are "
+            f"bodies with at most {MAX_PARTNERS} for each contact and constraint, and one body has "
+            f"at most {_MAX_DOF}"
+        )
     masses = _diagonal_blocks(system.M, size)
     bodies = Bodies(mass=masses)
 

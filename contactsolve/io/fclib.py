@@ -137,8 +137,8 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
         ``J = H^T``, the mass M and a state (at rest, impulse f, drive w), so that
         ``result.velocities`` is FCLIB's u. One with bilateral constraints (a matrix G) has groups:
         the contacts, then the constraints as joints (the set `free`), between bodies that are the
-        blocks of 6 or 3 on the diagonal of M, or one body if there are none. The problem is named
-        after the file. With `details`, an `FclibFile`.
+        blocks of 6 or 3 on the diagonal of M, or one body of at most 64 degrees of freedom if there
+        are none. The problem is named after the file. With `details`, an `FclibFile`.
 
     Warns
     -----
@@ -151,8 +151,9 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
         There is no such file.
     ValueError
         The file is not HDF5, is truncated or damaged, contains a problem that is not supported
-        (a local one with bilateral constraints), lacks a dataset or has one of a wrong shape, type
-        or content. The message names the file and, if one is at fault, the dataset.
+        (a local one with bilateral constraints, one of bodies that are too large), lacks a dataset
+        or has one of a wrong shape, type or content. The message names the file and, if one is at
+        fault, the dataset.
     ImportError
         h5py is not installed, or SciPy for a global problem.
 
@@ -160,7 +161,7 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
     -----
     Many published files contain a solution whose impulses are all zero: a placeholder. It counts as
     a solution only if zero solves the problem, that is if no contact is closing (all normal
-    q >= 0).
+    q >= 0) and no bilateral constraint has a velocity to undo.
 
     Triplets may repeat an entry; repeated values are added. In triplets ``i`` are the rows and
     ``p`` the columns, unlike the comment in FCLIB's header says.
@@ -184,7 +185,7 @@ def read_fclib(path: PathLike, *, details: bool = False) -> Problem | FclibFile:
             problem,
             **{name: reader.text(f"{root}/info/{name}") for name in _INFO_TEXTS},
             guesses=reader.guesses(b.size, rows),
-            solution=reader.solution(b.ravel(), rows),
+            solution=reader.solution(problem, b.ravel(), rows),
             kind=kind,
             attributes={name: reader.attributes(f"{root}/{name}") for name in (matrix, "info")},
         )
@@ -270,6 +271,8 @@ def kind_to_write(problem: Problem, kind: str) -> str:
         raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")
     contacts = [group for group in problem._groups if group.set.name != "free"]
     rows = {group.rows for group in contacts}
+    if not rows:
+        raise ValueError("problem has no contacts with friction: FCLIB holds none without")
     if len(rows) > 1:
         raise ValueError(
             f"problem has groups of {' and '.join(map(str, sorted(rows)))} rows: FCLIB holds "
@@ -304,8 +307,6 @@ def kind_to_write(problem: Problem, kind: str) -> str:
 def _kind_of_bodies(problem: Problem, kind: str, contacts: list[Any]) -> str:
     """Return the kind of a problem of bodies that has groups, or is to be a global one."""
     joints = len(contacts) < len(problem._groups)
-    if not contacts:
-        raise ValueError("problem has no contacts with friction: FCLIB holds none without")
     if contacts[0].rows > 3:
         raise ValueError("problem has rolling friction of bodies: FCLIB holds it without bodies")
     if kind == "local" and joints:
@@ -489,11 +490,16 @@ class _Reader(Hdf5Reader):
         M = sparse.csr_array(self.matrix(f"{root}/M", dof, dof), shape=(dof, dof))
         H = sparse.csr_array(self.matrix(f"{root}/H", height, width), shape=(height, width))
         whole = _whole(M)
+        if whole is not M:
+            warnings.warn(
+                f"{self.path}: one triangle of M is stored; its mirror image was added",
+                stacklevel=3,
+            )
         if self.has(f"{root}/G"):
             return self.constrained(bilateral.System(whole, H, None, f, w, f, rows), mu, name)
         with self.making(f"/{root} (J = H^T, mass = M, impulse = f, drive = w)"):
             friction = {"mu": mu} if mu_r is None else {"sets": sets.rolling(mu, mu_r)}
-            problem = Problem.from_state(
+            return Problem.from_state(
                 sparse.csr_array(H.T),
                 Unsymmetric(whole),
                 velocity=np.zeros(dof),
@@ -503,12 +509,6 @@ class _Reader(Hdf5Reader):
                 name=name,
                 **friction,
             )
-        if whole is not M:
-            warnings.warn(
-                f"{self.path}: one triangle of M is stored; its mirror image was added",
-                stacklevel=3,
-            )
-        return problem
 
     def constrained(self, system: bilateral.System, mu: Any, name: str) -> Problem:
         """Return the problem with bilateral constraints, whose G and b are read here."""
@@ -600,12 +600,15 @@ class _Reader(Hdf5Reader):
             raise self.error(f"/guesses/number_of_guesses is {count}: expected 0 or more")
         return tuple(self.point(f"guesses/{k + 1}", size, rows) for k in range(count))
 
-    def solution(self, b: NDArray[np.float64], rows: int) -> FclibPoint | None:
+    def solution(self, problem: Problem, b: NDArray[np.float64], rows: int) -> FclibPoint | None:
         """Return the stored solution, unless it is a placeholder of zeros."""
         if not self.has("solution"):
             return None
         point = self.point("solution", len(b), rows)
         separating = bool(np.all(b[::rows] >= 0.0))
+        if self.places is not None:
+            # Without impulses, constraints are kept only if their b is zero.
+            separating &= not np.any(bilateral.split_rows(problem, problem.b)[1])
         each = point.impulses if self.places is not None else [point.impulses]
         return point if separating or any(part.any() for part in each) else None
 

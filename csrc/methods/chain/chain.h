@@ -116,6 +116,14 @@ cs_status cs_chain_alternative(void *chain_solve, cs_cancellation *cancellation,
 cs_status cs_chain_switch_to(cs_chain_solve *s, const cs_method *method, const cs_setting *own,
                              int count, int64_t iterations);
 
+/* Prepares the workspace of a link with these own options; `cancellation` ends it with CS_INTERRUPTED. */
+typedef cs_status (*cs_chain_preparation)(cs_chain_solve *s, const cs_setting *own, int count,
+                                          cs_cancellation *cancellation);
+
+/* Runs a preparation, which the caller and the deadline may end: the chain then ends with what it has. */
+cs_status cs_chain_prepare_link(cs_chain_solve *s, cs_chain_preparation prepare,
+                                const cs_setting *own, int count);
+
 /* Runs one link from the impulses `from` (rows), and reports it. The first link starts from the solver's own
  * impulses instead. */
 cs_status cs_chain_run_link(cs_chain_solve *s, const cs_method *method, const double *from,

@@ -33,25 +33,6 @@ static cs_status lay_out_newton(cs_chain_solve *s, const cs_setting *own, int co
     return status;
 }
 
-/* The same, while the caller and the deadline may end it. */
-static cs_status prepare_newton(cs_chain_solve *s, const cs_setting *own, int count)
-{
-    cs_run run = cs_run_begin(s->solver, s->budget, NULL, s->error);
-    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &run};
-
-    /* Prepare. */
-    s->newton_is_due = 0;
-    cs_status status = lay_out_newton(s, own, count, &cancellation);
-    cs_restore_denormals(run.mode);
-
-    /* If the caller or the deadline asked for the end, the chain ends with what it has, without an error. */
-    if (status != CS_INTERRUPTED || !run.stopped) return status;
-    *s->error = (cs_error){0};
-    s->result->outcome = run.late ? CS_MAX_SECONDS : CS_STOPPED;
-    s->ended = 1;
-    return CS_OK;
-}
-
 cs_status cs_chain_run_newton(cs_chain_solve *s)
 {
     /* The options of the link: its patience grows with that of the chain. */
@@ -65,7 +46,8 @@ cs_status cs_chain_run_newton(cs_chain_solve *s)
     if (s->ended) return CS_OK;
 
     /* Run the link if it is due, and count its steps. */
-    cs_status status = prepare_newton(s, own, 3);
+    s->newton_is_due = 0;
+    cs_status status = cs_chain_prepare_link(s, lay_out_newton, own, 3);
     int due = !status && !s->ended && s->newton_is_due;
     if (due)
         status = cs_chain_run_link(s, &cs_method_newton, s->chain->best, own, 3,

@@ -108,6 +108,22 @@ cs_status cs_chain_switch_to(cs_chain_solve *s, const cs_method *method, const c
     return cs_read_settings(method, own, count, solver->setting, s->error);
 }
 
+cs_status cs_chain_prepare_link(cs_chain_solve *s, cs_chain_preparation prepare,
+                                const cs_setting *own, int count)
+{
+    cs_run run = cs_run_begin(s->solver, s->budget, NULL, s->error);
+    cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = &run};
+    cs_status status = prepare(s, own, count, &cancellation);
+    cs_restore_denormals(run.mode);
+
+    /* If the caller or the deadline asked for the end, the chain ends with what it has, without an error. */
+    if (status != CS_INTERRUPTED || !run.stopped) return status;
+    *s->error = (cs_error){0};
+    s->result->outcome = run.late ? CS_MAX_SECONDS : CS_STOPPED;
+    s->ended = 1;
+    return CS_OK;
+}
+
 /* Overwrites row `row` of the history, in which a link has recorded its start, with chain->row: the iterate
  * that the previous link returned. The start of the link may be far worse. */
 static void restore_row(cs_chain_solve *s, int64_t row)

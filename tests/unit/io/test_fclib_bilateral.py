@@ -167,12 +167,59 @@ def joined(**options):
         (joined(compliance=1e-3), "auto", "compliance in group 1: FCLIB holds rigid rows only"),
         (joined(), "local", "kind='local' holds no joints: kind='global' does"),
         (joined(sets=cs.sets.box(-1, 1)), "auto", "the set 'box': FCLIB holds Coulomb"),
+        (
+            cs.Problem.from_delassus(np.eye(3), np.ones((1, 3)), sets=cs.sets.free()),
+            "auto",
+            "no contacts with friction",
+        ),
     ],
 )
 def test_what_the_format_does_not_hold(tmp_path, problem, kind, message):
     with pytest.raises(ValueError, match=message):
         cs.io.write_fclib(tmp_path / "a.hdf5", problem, kind=kind)
     assert not (tmp_path / "a.hdf5").exists()
+
+
+def rewrite_mass(path, M):
+    """Replaces M of a file."""
+    M = scipy.sparse.csr_array(M)
+    with h5py.File(path, "r+") as file:
+        group = file["fclib_global/M"]
+        del group["i"], group["p"], group["x"]
+        group["i"], group["p"], group["x"] = M.indices, M.indptr, M.data
+        group["nzmax"][()] = M.nnz
+
+
+def test_one_triangle_of_the_mass_is_told(tmp_path):
+    problem, path = chain(), tmp_path / "chain.hdf5"
+    cs.io.write_fclib(path, problem)
+    with h5py.File(path) as file:
+        M = matrix(file, "M")
+    rewrite_mass(path, np.tril(M))
+    with pytest.warns(UserWarning, match=r"chain\.hdf5: one triangle of M is stored"):
+        read = cs.io.read_fclib(path)
+    np.testing.assert_allclose(
+        read.delassus().toarray(), problem.delassus().toarray(), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_zeros_are_no_solution_where_joints_move(tmp_path):
+    """All contacts separate: only the joints tell a placeholder from a solution."""
+    problem, path = joined(), tmp_path / "joined.hdf5"
+    zeros = [np.zeros((1, 3)), np.zeros((1, 3))]
+    cs.io.write_fclib(path, problem, cs.io.FclibPoint(zeros, zeros))
+    assert cs.io.read_fclib(path, details=True).solution is not None
+    problem.update(b=[np.zeros((1, 3)), np.ones((1, 3))])
+    cs.io.write_fclib(path, problem, cs.io.FclibPoint(zeros, zeros), overwrite=True)
+    assert cs.io.read_fclib(path, details=True).solution is None
+
+
+def test_a_mass_that_is_no_body(tmp_path):
+    path = tmp_path / "chain.hdf5"
+    cs.io.write_fclib(path, chain(links=12))
+    rewrite_mass(path, 72 * np.eye(72) + 1)
+    with pytest.raises(ValueError, match=r"M of 72 degrees of freedom has no blocks of 6 or 3"):
+        cs.io.read_fclib(path)
 
 
 def test_files_that_are_wrong(tmp_path):

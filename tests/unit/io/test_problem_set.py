@@ -124,6 +124,15 @@ def test_wrong_arguments(tmp_path):
         cs.data.problem_set(scene="tower")
     with pytest.raises(ValueError, match=r"folder .* has no index\.csv: it holds no problem set"):
         cs.data.problem_set(tmp_path)
+    (tmp_path / INDEX).write_text("name,seed\nwinch,1\n")
+    with pytest.raises(ValueError, match=r"index\.csv has no column 'checksum'"):
+        cs.data.problem_set(tmp_path)
+    with pytest.raises(ValueError, match=r"index\.csv: this is not an HDF5 file"):
+        cs.data.checksum(tmp_path / INDEX)
+    with h5py.File(tmp_path / "empty.hdf5", "w"):
+        pass
+    with pytest.raises(ValueError, match=r"empty\.hdf5: there are no numbers of an FCLIB problem"):
+        cs.data.checksum(tmp_path / "empty.hdf5")
     missing = next(one for one in EVERY if not one.shipped)
     with pytest.raises(FileNotFoundError, match=missing.name):
         missing.load()

@@ -2,8 +2,11 @@
 
 import re
 import signal
+import subprocess
+import sys
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -598,3 +601,50 @@ def test_no_interior_points_where_the_factor_does_not_fit():
     result = cs.solve(problem, method=method, rtol=1e-6, islands=False, max_iterations=20000)
     assert not result.converged
     assert {link["method"] for link in result.info["links"]} <= {"nesterov", "nncg"}
+
+
+def test_interior_points_count_products_of_their_own_solve():
+    """A later solve reports its own, not those before the link of the first one."""
+    problem = cs.load_problem(ROBOTS[0])
+    options = LONG | {"rtol": 1e-6, "islands": False, "scheme": "matrix"}
+    b = [each + 0.01 * np.abs(each).max() for each in problem.b]
+    solver = cs.Solver(problem, **options)
+    solver.solve()
+    again, alone = solver.solve(b=b), cs.Solver(problem, **options).solve(b=b)
+    assert alone.info["links"][-1]["method"] == "interior_point"
+    assert again.info["block_products"] == alone.info["block_products"] > 0
+
+
+ON_A_PLATFORM = """
+import re
+
+import numpy as np
+import contactsolve as cs
+
+def kilobytes():  # most so far; getrusage would count those of the process that began this one
+    return int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+
+n, rng = 400, np.random.default_rng(0)
+J = np.zeros((n, 2, 3, 6))
+J[:, 0, :, :3], J[:, 1, :, :3] = -np.eye(3), np.eye(3)
+J[:, 0, :, 3:] = rng.normal(size=(n, 3, 3))
+bodies = np.stack([np.zeros(n, int), np.arange(1, n + 1)], axis=1)
+Minv = np.broadcast_to(np.eye(6), (n + 1, 6, 6))
+b = rng.normal(size=(n, 3)) - [1.0, 0.0, 0.0]
+problem = cs.Problem(J, Minv, b, 0.5, bodies=bodies)
+before = kilobytes()
+result = cs.solve(
+    problem, method=cs.methods.auto(patience=30), rtol=1e-300, atol=1e-300, max_iterations=1000000,
+    stop="natural_map_velocity",
+)
+assert "interior_point" in [link["method"] for link in result.info["links"]]
+print(kilobytes() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
+def test_interior_points_assemble_no_matrix_of_bodies(tmp_path):
+    """Of bodies on one that moves A is dense, while the factor over bodies is not."""
+    command = [sys.executable, "-c", ON_A_PLATFORM]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(run.stdout) * 1024 < 8 * (3 * 400) ** 2
