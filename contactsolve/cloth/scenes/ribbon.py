@@ -41,7 +41,8 @@ def ribbon(
 
     The planes are inclined by 22° and 25° in opposite directions. S5 gives neither the material nor
     steps, planes and mesh: those are ours, with S5's counts of vertices. Planes and floor have
-    13,600.
+    13,600; the floor ends at x = -2 and 3 m, y = ±2 m, and some of the ribbon may hang over its
+    edge.
 
     Parameters
     ----------
