@@ -207,6 +207,11 @@ class Set:
         return sets
 
     @property
+    def is_bilateral(self) -> bool:
+        """Whether it leaves its rows without bounds, as those of joints are."""
+        return self.name == "free"
+
+    @property
     def takes_mu(self) -> bool:
         """Whether the set has a friction coefficient."""
         return any(parameter.name == "mu" for parameter in self.values)

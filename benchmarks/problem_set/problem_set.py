@@ -22,7 +22,9 @@ from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 
-os.environ |= {"CONTACTSOLVE_INSTRUCTIONS": "baseline", "OPENBLAS_CORETYPE": "Prescott"}
+# Before NumPy is imported. A module that others import leaves their environment as it is.
+if __name__ == "__main__":
+    os.environ |= {"CONTACTSOLVE_INSTRUCTIONS": "baseline", "OPENBLAS_CORETYPE": "Prescott"}
 
 import numpy as np
 

@@ -189,7 +189,7 @@ def to_groups(
 
 def is_bilateral(problem: Problem) -> bool:
     """Whether the problem has groups, and joints among them."""
-    return problem.grouped and any(one.set.name == "free" for one in problem._groups)
+    return problem.grouped and any(one.set.is_bilateral for one in problem._groups)
 
 
 def split_rows(problem: Problem, values: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -197,7 +197,7 @@ def split_rows(problem: Problem, values: Any) -> tuple[NDArray[np.float64], NDAr
     parts: tuple[list[Any], list[Any]] = ([np.zeros(0)], [np.zeros(0)])
     each = values if problem.grouped else [values]
     for group, own in zip(problem._groups, each, strict=True):
-        parts[group.set.name == "free"].append(np.reshape(own, -1))
+        parts[group.set.is_bilateral].append(np.reshape(own, -1))
     return np.concatenate(parts[0]), np.concatenate(parts[1])
 
 
@@ -231,7 +231,7 @@ def matrices_of(problem: Problem) -> dict[str, Any]:
     # Columns of H and G, in the order of the groups.
     columns: tuple[list[Any], list[Any]] = ([], [])
     for g, layout in enumerate(problem._groups):
-        columns[layout.set.name == "free"].append(_rows_of_group(problem, g, first, start))
+        columns[layout.set.is_bilateral].append(_rows_of_group(problem, g, first, start))
     H, G = (
         sparse.csr_array(sparse.vstack(part).T) if part else sparse.csr_array((start, 0))
         for part in columns

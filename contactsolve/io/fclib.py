@@ -269,7 +269,7 @@ def kind_to_write(problem: Problem, kind: str) -> str:
     """Return ``local``, ``global`` or ``global_rolling``; raise if the format cannot hold it."""
     if kind not in ("auto", "local", "global"):
         raise ValueError(f"kind: {kind!r} is unknown; known: auto, local, global")
-    contacts = [group for group in problem._groups if group.set.name != "free"]
+    contacts = [group for group in problem._groups if not group.set.is_bilateral]
     rows = {group.rows for group in contacts}
     if not rows:
         raise ValueError("problem has no contacts with friction: FCLIB holds none without")
@@ -316,7 +316,7 @@ def _kind_of_bodies(problem: Problem, kind: str, contacts: list[Any]) -> str:
 
 def _datasets(problem: Problem, root: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arrays of a file by path: those of int32, and those of float64."""
-    contacts = [group for group in problem._groups if group.set.name != "free"]
+    contacts = [group for group in problem._groups if not group.set.is_bilateral]
     rows = contacts[0].rows
     integers: dict[str, Any] = {f"{root}/spacedim": [rows]}
     floats: dict[str, Any] = {}

@@ -210,7 +210,10 @@ def test_fclib_output_is_refused_before_the_solve(tmp_path, capsys, monkeypatch)
     cs.scenarios.chain().save(tmp_path / "chain.hdf5")
     monkeypatch.setattr(cs, "solve", None)
     assert main(["solve", "chain.hdf5", "--output", "out.hdf5"]) == 2
-    assert "problem has several groups: FCLIB holds contacts of one kind" in capsys.readouterr().err
+    assert (
+        "problem has groups of 1 and 3 rows: FCLIB holds contacts of one kind"
+        in capsys.readouterr().err
+    )
 
 
 def test_problems_without_a_name_have_the_files(tmp_path, capsys):
