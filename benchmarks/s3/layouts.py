@@ -6,6 +6,18 @@ Column, Layout = pages.Column, pages.Layout
 
 _SCENE = Column("scene", "scene", "text")
 
+# Of Table 3.1: what a cache holds, and how often it has what is asked for.
+_CACHE = (
+    Column("frames", "frames", "count"),
+    Column("rows, mean", "rows", ".0f"),
+    Column("S3", "s3_rows"),
+    Column("entries, mean", "entries", ".0f"),
+    Column("S3", "s3_entries"),
+    Column("most", "most", "count"),
+    Column("MB, mean", "megabytes", ".2f"),
+    Column("found", "hit", ".0%"),
+)
+
 LAYOUTS = {
     "table_2_2": Layout(
         "Table 2.2: the scenes",
@@ -170,14 +182,7 @@ LAYOUTS = {
         "caching.py",
         (
             _SCENE,
-            Column("frames", "frames", "count"),
-            Column("rows, mean", "rows", ".0f"),
-            Column("S3", "s3_rows"),
-            Column("entries, mean", "entries", ".0f"),
-            Column("S3", "s3_entries"),
-            Column("most", "most", "count"),
-            Column("MB, mean", "megabytes", ".2f"),
-            Column("found", "hit", ".0%"),
+            *_CACHE,
             Column("downdate", "s_downdate", "time"),
             Column("skyline", "s_skyline", "time"),
             Column("cached", "s_cached", "time"),
@@ -294,14 +299,7 @@ LAYOUTS = {
         "motion.py",
         (
             _SCENE,
-            Column("frames", "frames", "count"),
-            Column("rows, mean", "rows", ".0f"),
-            Column("S3", "s3_rows"),
-            Column("entries, mean", "entries", ".0f"),
-            Column("S3", "s3_entries"),
-            Column("most", "most", "count"),
-            Column("MB, mean", "megabytes", ".2f"),
-            Column("found", "hit", ".0%"),
+            *_CACHE,
             Column("prescribed", "prescribed_hit", ".0%"),
             Column("skyline", "s_skyline", "time"),
             Column("cached", "s_cached", "time"),

@@ -32,6 +32,9 @@
 #include "bvh/stencil.h"
 #include "cloth/visits.h"
 #include "core/buffer.h"
+#include "core/vector.h"
+
+#include <float.h>
 
 /* Contacts are found up to this distance, in thicknesses: where layers rest on each other, they stay. */
 #define CS_REACH 1.25
@@ -282,6 +285,17 @@ static inline void *cs_scratch(cs_collisions *c, int64_t count, size_t size)
 
 /* The obstacle of a vertex; NULL: it is one of the cloth. */
 cs_obstacle *cs_obstacle_of(const cs_collisions *c, int64_t vertex);
+
+/* to <- along n + across, drawn to the cone of Coulomb: no pull along the normal, and at most mu times the normal part across it. */
+static inline void cs_draw_to_cone(const double *n, double along, const double *across, double mu,
+                                   double *to)
+{
+    if (!(along > 0)) along = 0;
+    /* One within the cone; without a branch, which would be hard to foresee. */
+    double most = mu * along, length = cs_length(across), longer = length > most ? length : most;
+    double part = most / (longer > DBL_MIN ? longer : DBL_MIN);
+    for (int k = 0; k < 3; k++) to[k] = along * n[k] + part * across[k];
+}
 
 /* Threads that share tests of so many pairs. */
 int cs_threads_for_pairs(const cs_response_call *call, int64_t count);

@@ -14,10 +14,8 @@ static void take(cs_contact *contact, const cs_former *former, double h, double 
 {
     double across[3], along = cs_dot(contact->normal, former->force);
     cs_add_scaled(former->force, -along, contact->normal, across);
-    if (!(along > 0)) along = 0;
-    double most = mu * along, length = cs_length(across), part = length > most ? most / length : 1;
-    for (int k = 0; k < 3; k++)
-        contact->impulse[k] = h * (along * contact->normal[k] + part * across[k]);
+    cs_draw_to_cone(contact->normal, along, across, mu, contact->impulse);
+    for (int k = 0; k < 3; k++) contact->impulse[k] *= h;
 }
 
 void cs_take_formers(cs_collisions *c)

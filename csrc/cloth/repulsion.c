@@ -3,8 +3,6 @@
 #include "core/parallel.h"
 #include "core/vector.h"
 
-#include <float.h>
-
 /* Changes of a relative velocity, in thicknesses a step: worth no further visit, and no further sweep. */
 #define NEGLIGIBLE 1e-6
 #define TOLERANCE 1e-4
@@ -67,20 +65,14 @@ static inline void combine(const cs_visit *v, const double *velocity, double *u)
         cs_add_scaled(u, v->weight[k], velocity + 3 * (int64_t)v->vertex[k], u);
 }
 
-/* to <- the impulse that meets the bound, P - (u - bound n) / a, drawn to the cone of Coulomb: no pull along the normal, and at
- * most mu times the normal part across it. */
+/* to <- the impulse that meets the bound, P - (u - bound n) / a, drawn to the cone of Coulomb. */
 static inline void find_impulse(const cs_visit *v, const double *u, double mu, double *to)
 {
     double all[3], across[3];
     cs_add_scaled(v->impulse, -v->inverse, u, all);
     double along = cs_dot(v->normal, all);
     cs_add_scaled(all, -along, v->normal, across);
-    along += v->inverse * v->bound;
-    if (!(along > 0)) along = 0;
-    /* One within the cone; without a branch, which would be hard to foresee. */
-    double most = mu * along, longer = larger(cs_length(across), most);
-    double part = most / larger(longer, DBL_MIN);
-    for (int k = 0; k < 3; k++) to[k] = along * v->normal[k] + part * across[k];
+    cs_draw_to_cone(v->normal, along + v->inverse * v->bound, across, mu, to);
 }
 
 static inline void apply(const cs_collisions *c, const cs_visit *v, const double *impulse,

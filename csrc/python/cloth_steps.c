@@ -16,10 +16,15 @@ int cloth_begin(cloth_object *self)
 
 void cloth_end(cloth_object *self) { atomic_flag_clear(&self->busy); }
 
+static int threads_of_system(const cloth_object *self, long long most)
+{
+    return cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
+                          self->cloth.system.parts);
+}
+
 int cloth_threads(cloth_object *self, long long most)
 {
-    int threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
-                                 self->cloth.system.parts);
+    int threads = threads_of_system(self, most);
     return most ? threads : cs_threads_for_now(threads, &self->preemptions);
 }
 
@@ -27,8 +32,7 @@ int cloth_threads(cloth_object *self, long long most)
 static void set_threads(cloth_object *self, long long most, cs_cloth_call *call)
 {
     int64_t pairs = self->cloth.collisions.report.candidates;
-    call->threads = cs_threads_for(most, self->cloth.mesh.vertices, CS_WORTH_THREADS_PRODUCT,
-                                   self->cloth.system.parts);
+    call->threads = threads_of_system(self, most);
     call->contact_threads =
         cs_threads_for(most, pairs, CS_WORTH_THREADS_STENCILS, CS_POOL_MOST_THREADS);
     if (call->contact_threads < call->threads) call->contact_threads = call->threads;
