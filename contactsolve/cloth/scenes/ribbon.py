@@ -23,7 +23,7 @@ _STRIPS, _SQUARES = (101, 41), (376, 11)
 # Ends (x, z) of the planes, and their width [m]; vertices along and across.
 _UPPER, _LOWER = ((-0.5, 3.1), (1.2, 2.42)), ((0.2, 0.85), (1.8, 1.6))
 _PLANE_WIDTH, _PLANE_SIZE = 1.6, (60, 40)
-_FLOOR, _FLOOR_WIDTH, _FLOOR_SIZE = ((-2.0, 0.0), (3.0, 0.0)), 4.0, (110, 80)
+_FLOOR, _FLOOR_WIDTH, _FLOOR_SIZE = ((-2.0, 0.0), (4.5, 0.0)), 4.0, (110, 80)
 
 
 @scene(seconds=5.5, h=4e-3)

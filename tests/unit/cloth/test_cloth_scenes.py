@@ -205,8 +205,6 @@ def test_assigned_velocities_keep_the_forces_of_contacts():
     assert len(cloth._core.former_contacts()[1]) == 0
 
 
-FLOOR_VERTICES = 8800  # of the ribbon's obstacle, the last ones
-
 # Seconds to go: whole scenes where that takes minutes.
 RUNS = [
     ("dress", {"version": "1a"}, 0.3),
@@ -229,11 +227,8 @@ def test_s5_scenes_are_certified_all_along(name, options, seconds):
     if name == "dress":  # it hangs on the shoulders, and its hem has fallen
         assert at[:, 2].max() > 1.41
         assert 0.3 < at[:, 2].min() < 0.45
-    elif seconds == whole:  # on planes and floor, whose edges some of it may hang over
-        floor = cloth.obstacles[0].vertices[-FLOOR_VERTICES:]
-        over = ((at > floor.min(axis=0)) & (at < floor.max(axis=0)))[:, :2].all(axis=1)
-        assert at[over, 2].min() > 0
-        assert np.count_nonzero(over) > 0.95 * len(at)
+    elif seconds == whole:  # on planes and floor
+        assert at[:, 2].min() > 0
         assert at[:, 2].max() < 4
 
 
