@@ -1,6 +1,6 @@
 """Performance profiles over the problem set: `auto`, Siconos and the Numba loop.
 
-    python benchmarks/problem_set/profiles.py FOLDER [--seconds 1] [--solvers ...] [--again]
+    python benchmarks/problem_set/profiles.py FOLDER [--seconds 1] [--solvers ...]
 
 Each solver gets so many seconds of processor time of one thread for each problem of the folder
 that problem_set.py has written, until the FCLIB error of its impulses is at most 1e-6. The error is

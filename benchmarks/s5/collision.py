@@ -10,7 +10,7 @@ Both are made for the prescribed motions of motions.py, and for the scenes as th
 obstacle and cloth with itself; times are theirs, without the refit of boxes. Cases take turns in
 each step. The rule "truth" counts in a first pass, whose time is left out, as in S5.
 
-    python benchmarks/s5/collision.py [--quick] [--seconds 0.2] [s5_estimate s5_splitting ...]
+    python benchmarks/s5/collision.py [--quick] [--seconds 0.2] [--scene 1a] [s5_estimate s5_splitting ...]
 """
 
 import heapq
@@ -264,7 +264,11 @@ def main(run):
             rows = list(rows_of_estimates(steps))
             publish(run, estimate, rows, lambda _, own=steps: draw_estimates(own))
         if run.makes(splitting):
-            publish(run, splitting, list(rows_of_splitting(run, motions)), draw_splitting)
+            own = motions if run.scene is None else {run.scene: motions[run.scene]}
+            rows = list(rows_of_splitting(run, own))
+            others = common.kept(splitting, rows, ("scene",), run.results) if run.scene else []
+            rows = sorted(others + rows, key=lambda row: row["scene"])
+            publish(run, splitting, rows, draw_splitting)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ class Run(NamedTuple):
     parts: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     tables: tuple[str, ...] = ()  # of the script; none: all
     seconds: float | None = None  # of each simulated scene, at most; None: all
+    scene: str | None = None  # whose rows of figure 6 are measured again; None: all
 
     @property
     def team(self) -> int:
@@ -80,12 +81,15 @@ def arguments(description, tables, argv=None):
         "--seconds", type=float, metavar="S", help="simulate only so much of each scene [s]"
     )
     parser.add_argument("--runs", type=int, metavar="N", help="runs that means are of (default: 3)")
+    parser.add_argument("--scene", help="one scene alone of the tables of splitting; others stay")
     given = parser.parse_args(argv)
     for name in given.tables:
         if name not in tables:
             parser.error(f"argument table: {name!r} is none of {known}")
     aside = ROOT / "build" / "benchmarks" / "s5"
-    run = Run(common.RESULTS / common.machine() / "s5", tables=tuple(given.tables))
+    run = Run(
+        common.RESULTS / common.machine() / "s5", tables=tuple(given.tables), scene=given.scene
+    )
     run = quick_of(run, aside) if given.quick else run
     run = run if given.runs is None else run._replace(runs=given.runs)
     return run if given.seconds is None else run._replace(seconds=given.seconds, results=aside)
