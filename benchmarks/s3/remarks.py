@@ -186,8 +186,9 @@ solves.
 With one solve a step, bounded by the step before, steps take {pivots of one solve} of the pivots
 and {time of one solve} of the time; friction is late by a step. S3 does not tell which it does.
 
-Joints are apart by {apart} at most, and by {apart at the end} at the end. A step leaves (ωh)² r/2,
-which the next one takes back: links that whip about turn at up to {turn}.
+Where friction bounds settle, joints are apart by {apart} at most, and by {apart at the end} at the
+end. A step leaves (ωh)² r/2, which the next one takes back: links that whip about turn at up to
+{turn}. With one solve a step {torn}.
 """,
     "motion_starts": """
 Both starts solve the same steps to the same tolerance. From the step before, a step takes {pivots}
