@@ -70,7 +70,11 @@ def measured(name, threads, most):
         )
     for row in rows:
         row["collision_speedup"] = rows[0]["collision_ms"] / row["collision_ms"]
-        print(", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
+        print(
+            ", ".join(
+                f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()
+            )
+        )
     return rows
 
 
@@ -90,11 +94,12 @@ def main(arguments=None):
     parser.add_argument("--scenes", nargs="*", default=list(SCENES), choices=list(SCENES))
     parser.add_argument("--seconds", type=float, default=1.0, help="simulated of each, at most")
     parser.add_argument("--threads", type=int, default=min(2, cores()))
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     chosen = parser.parse_args(arguments)
     threads = list(dict.fromkeys((1, chosen.threads)))
     rows = [row for name in chosen.scenes for row in measured(name, threads, chosen.seconds)]
     tell(rows)
-    print(write_csv("cloth_steps", rows))
+    print(write_csv("cloth_steps", rows, chosen.results))
 
 
 if __name__ == "__main__":

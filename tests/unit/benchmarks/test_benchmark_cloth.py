@@ -74,3 +74,19 @@ def test_trees(tmp_path, capsys):
     assert all(int(row["edge_edge_pairs"]) > 0 for row in rows if row["k"] == "6")
     rules = csv.DictReader((tmp_path / "cloth_tree_rules.csv").read_text("utf-8").splitlines())
     assert [row["rule"] for row in rules] == list(cs.bvh.rules())
+
+
+def test_steps(tmp_path, capsys):
+    with importing_from(BENCHMARKS / "cloth"):
+        import steps
+
+        options = ["--scenes", "dress 1b", "--seconds", "0.005", "--threads", "2"]
+        steps.main([*options, "--results", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert told.count("goal 20") == 2
+    assert told.count("goal 1.7") == 1
+    rows = list(csv.DictReader((tmp_path / "cloth_steps.csv").read_text("utf-8").splitlines()))
+    assert [row["threads"] for row in rows] == ["1", "2"]
+    for row in rows:
+        phases = sum(float(row[f"{phase}_ms"]) for phase in steps.PHASES)
+        assert 0 < phases <= float(row["step_ms"])
