@@ -23,8 +23,10 @@ _MOSTLY_FREE = ("crane", "vehicle", "forklift", "log_tower")  # where Schur comp
 
 # Joints that are apart by more at the end of a run have not held [m].
 TORN = 0.1
-TORN_TEXT = """the joints of these scenes do not hold: {}. There, a bound that is late by a step lets
-friction put energy into light bodies beside heavy ones"""
+TORN_TEXT = (
+    "the joints of these scenes do not hold: {}. There, a bound that is late by a step lets "
+    "friction put energy into light bodies beside heavy ones"
+)
 
 
 def facts(name, rows):

@@ -10,7 +10,7 @@ Both are made for the prescribed motions of motions.py, and for the scenes as th
 obstacle and cloth with itself; times are theirs, without the refit of boxes. Cases take turns in
 each step. The rule "truth" counts in a first pass, whose time is left out, as in S5.
 
-    python benchmarks/s5/collision.py [--quick] [--seconds 0.2] [--scene 1a] [s5_estimate s5_splitting ...]
+    python benchmarks/s5/collision.py [--quick] [--seconds 0.2] [--scene 1a] [s5_estimate ...]
 """
 
 import heapq
