@@ -182,7 +182,7 @@ def draw_scenes(rows):
     axes[0].plot(high, names, "d", color="#c8501e", label="95 %")
     axes[0].axvline(1e3 * STEP, color="k", linewidth=0.8, linestyle="--", label="real time")
     axes[0].set_xlabel("ms")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="lower right")
     axes[1].barh(names, [row["pivots"] for row in rows], color="#9db8d9")
     axes[1].plot([row["pivots_high"] for row in rows], names, "d", color="#c8501e")
     for ax in axes:
