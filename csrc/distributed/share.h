@@ -23,6 +23,8 @@ typedef struct cs_share {
     const int64_t *body;      /* (bodies): number in the whole problem, ascending in each group */
     const int64_t *contact;   /* (blocks): likewise */
     const int64_t *label;     /* (bodies): part of each movable body; that of others has no effect */
+    const int64_t *part;      /* (blocks): the part that a contact belongs to: the lowest label of its movable bodies, or
+                               * in a disjoint or concurrent stage the part that visits it */
     int64_t shared_islands;   /* islands with contacts on several ranks */
     const int64_t *island;    /* (blocks): 0 ... shared_islands - 1, the same number on all ranks; or -1 for an
                                * island whose contacts are on this rank alone */
