@@ -191,6 +191,7 @@ const cs_order cs_order_colored = {
     .option = options_of_colored,
     .options = OPTIONS,
     .fills_lanes = 1,
+    .sums_by_labels = 1,
     .by_islands = is_by_islands,
     .plan = plan_colored,
 };

@@ -57,6 +57,7 @@ const cs_order cs_order_partition = {
              "option parts is the number of parts, and results depend on it.",
     .option = options_of_partition,
     .options = OPTIONS,
+    .sums_by_labels = 1,
     .parts_by_size = 1,
     .plan = plan_partition,
 };
