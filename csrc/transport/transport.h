@@ -104,7 +104,7 @@ typedef struct cs_gather {
     cs_transport *transport;
     cs_arena arena;
     cs_exchange **round;
-    char *turned; /* what `all` has, from the own rank on */
+    char *turned, *turned_back; /* the pieces from that of the own rank on; `all` */
     int rounds;
 } cs_gather;
 
