@@ -40,9 +40,13 @@ struct cs_ranks {
     lists lists;
     carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
     carrier *stage;           /* (stages): u after each stage */
+    int64_t *visits;          /* (stages): of all ranks */
     cs_gather numbers;        /* CS_RANKS_NUMBERS of each rank */
-    cs_gather parts;          /* a number of each part */
+    cs_gather parts;          /* of each rank: TALLIED numbers, and one of each of its parts */
 };
+
+/* What each rank adds to the numbers of its parts: its largest number, and its count. */
+enum { LARGEST, COUNT, TALLIED };
 
 /* ---- failures ------------------------------------------------------------------------------------ */
 
@@ -425,16 +429,11 @@ void cs_ranks_complete(void *context, double *velocity)
 
 const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count)
 {
-    /* Each rank has room for CS_RANKS_NUMBERS; the result is moved together. */
     if (has_failed(ranks)) return NULL;
     double *room = ranks->numbers.own;
     memset(room, 0, CS_RANKS_NUMBERS * sizeof *room);
     memcpy(room, own, (size_t)count * sizeof *room);
-    if (cs_gather_run(&ranks->numbers, &ranks->failure)) return NULL;
-    double *all = (double *)(uintptr_t)ranks->numbers.all;
-    for (int r = 1; r < ranks->ranks; r++)
-        memmove(all + r * count, all + r * CS_RANKS_NUMBERS, (size_t)count * sizeof *all);
-    return all;
+    return cs_gather_run(&ranks->numbers, &ranks->failure) ? NULL : ranks->numbers.all;
 }
 
 void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count)
@@ -444,7 +443,7 @@ void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count)
         const double *all = cs_ranks_gather(ranks, values + first, some);
         for (int r = 0; all && r < ranks->ranks; r++)
             for (int i = 0; i < some; i++) {
-                double other = all[r * some + i], *value = &values[first + i];
+                double other = all[r * CS_RANKS_NUMBERS + i], *value = &values[first + i];
                 if (other > *value || isnan(other)) *value = other;
             }
     }
@@ -465,21 +464,43 @@ static int64_t first_part(const cs_ranks *ranks, int rank)
     return ranks->share->parts * rank / ranks->ranks;
 }
 
-double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
+double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, double *largest,
+                      double *count)
 {
-    /* Gather the numbers of all parts. */
-    const double *all = of_part;
-    if (ranks && !has_failed(ranks)) {
-        int64_t first = first_part(ranks, ranks->rank), end = first_part(ranks, ranks->rank + 1);
-        memcpy(ranks->parts.own, of_part + first, sizeof(double) * (size_t)(end - first));
-        if (!cs_gather_run(&ranks->parts, &ranks->failure)) all = ranks->parts.all;
+    /* On one rank, or after a failure. */
+    double sum = 0;
+    if (!ranks || has_failed(ranks)) {
+        for (int64_t p = 0; p < parts; p++) sum += of_part[p];
+        return sum;
     }
 
-    /* Add them in their order. */
-    double sum = 0;
-    for (int64_t p = 0; p < parts; p++) sum += all[p];
+    /* Gather the numbers of all ranks and parts. */
+    double *own = ranks->parts.own;
+    int64_t first = first_part(ranks, ranks->rank), end = first_part(ranks, ranks->rank + 1);
+    own[LARGEST] = *largest;
+    own[COUNT] = *count;
+    memcpy(own + TALLIED, of_part + first, sizeof(double) * (size_t)(end - first));
+    if (cs_gather_run(&ranks->parts, &ranks->failure)) return 0;
+
+    /* Combine those of ranks, and add those of parts in their order: ranks own consecutive parts. */
+    const double *next = ranks->parts.all;
+    *count = 0;
+    for (int r = 0; r < ranks->ranks; r++) {
+        if (next[LARGEST] > *largest || isnan(next[LARGEST])) *largest = next[LARGEST];
+        *count += next[COUNT];
+        next += TALLIED;
+        for (int64_t p = first_part(ranks, r); p < first_part(ranks, r + 1); p++) sum += *next++;
+    }
     return sum;
 }
+
+double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
+{
+    double largest = 0, count = 0;
+    return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
+}
+
+int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage) { return ranks->visits[stage]; }
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
@@ -491,6 +512,7 @@ static cs_status take(cs_ranks *ranks, cs_error *error)
     ranks->dof = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int));
     ranks->velocity_place = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int64_t));
     ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
+    ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(int64_t));
     cs_status status = cs_arena_status(&ranks->arena, error, "the share of a rank");
     if (status) return status;
     describe_bodies(ranks);
@@ -508,11 +530,26 @@ static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
     cs_status status =
         cs_gather_make(&ranks->numbers, ranks->transport, "numbers of ranks", bytes, error);
     for (int r = 0; r < ranks->ranks; r++)
-        bytes[r] = (first_part(ranks, r + 1) - first_part(ranks, r)) * (int64_t)sizeof(double);
+        bytes[r] = (TALLIED + first_part(ranks, r + 1) - first_part(ranks, r)) *
+                   (int64_t)sizeof(double);
     if (!status)
         status = cs_gather_make(&ranks->parts, ranks->transport, "sums of parts", bytes, error);
     cs_arena_clear(&scratch);
     return status;
+}
+
+/* Counts the visits of all ranks in each stage. Collective. */
+static void count_visits(cs_ranks *ranks)
+{
+    const cs_share *share = ranks->share;
+    for (int64_t s = 0; s < share->stages; s++) {
+        double own = 0;
+        for (int64_t i = share->start[s]; i < share->start[s + 1]; i++)
+            own += cs_ranks_own(ranks, share->part[share->block[i]]);
+        const double *all = cs_ranks_gather(ranks, &own, 1);
+        for (int r = 0; all && r < ranks->ranks; r++)
+            ranks->visits[s] += (int64_t)all[r * CS_RANKS_NUMBERS];
+    }
 }
 
 /* Makes the exchanges. Collective. */
@@ -542,7 +579,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
                             .share = share,
                             .problem = problem,
                             .transport = transport};
-        status = cs_share_check(share, problem, rank, count, error);
+        status = cs_share_check(share, problem, count, error);
     }
     if (!status) status = take(ranks, error);
     cs_error own = status && error ? *error : (cs_error){.status = status};
@@ -556,6 +593,10 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
         status = tell_stages(ranks, error);
     }
     if (!status) status = make_carriers(ranks, real_size, error);
+    if (!status) {
+        count_visits(ranks);
+        status = cs_ranks_status(ranks, error);
+    }
     if (!status) return CS_OK;
     cs_ranks_free(ranks);
     *result = NULL;

@@ -44,8 +44,8 @@ cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error);
 
 /* ---- decisions: collective --------------------------------------------------------------------- */
 
-/* The numbers (count, at most CS_RANKS_NUMBERS) of every rank, (ranks, count): valid until the next call; NULL after a
- * failure. */
+/* The numbers (count, at most CS_RANKS_NUMBERS) of every rank, (ranks, CS_RANKS_NUMBERS): valid until the next call; NULL
+ * after a failure. */
 enum { CS_RANKS_NUMBERS = 16 };
 const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count);
 
@@ -59,6 +59,14 @@ int cs_ranks_all(cs_ranks *ranks, int flag);
 /* The sum of of_part (parts), of which each rank knows those of its own parts, in the order of the parts. On one rank
  * (NULL) the sum of all `parts` numbers. */
 double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts);
+
+/* The same, and in the same message: largest <- that of all ranks, where a NaN stays; count <- the sum over all ranks of a
+ * whole number. */
+double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, double *largest,
+                      double *count);
+
+/* The contacts that all ranks together visit in a stage. */
+int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage);
 
 /* ---- velocities of ghost bodies: collective ---------------------------------------------------- */
 

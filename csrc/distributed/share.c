@@ -57,12 +57,12 @@ static cs_status check_visits(const cs_share *share, const cs_problem *problem, 
 }
 
 /* Fails for stages of kinds that ranks do not share. */
-static cs_status check_kinds(const cs_share *share, int ranks, cs_error *error)
+static cs_status check_kinds(const cs_share *share, cs_error *error)
 {
     cs_status status = check_range("kind", share->kind, share->stages, CS_SEQUENTIAL, CS_DISJOINT,
                                    "kinds of stages", error);
     for (int64_t s = 0; s < share->stages && !status; s++)
-        if (share->kind[s] == CS_SEQUENTIAL && ranks > 1 && share->parts > 1)
+        if (share->kind[s] == CS_SEQUENTIAL && share->parts > 1)
             status = cs_fail(error, CS_UNSUPPORTED,
                              "share: stage %lld is sequential: its contacts are visited one after "
                              "another, which ranks cannot share; use an order in parts or colours",
@@ -70,7 +70,7 @@ static cs_status check_kinds(const cs_share *share, int ranks, cs_error *error)
     return status;
 }
 
-cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int rank, int ranks,
+cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int ranks,
                          cs_error *error)
 {
     /* Parts and ranks. */
@@ -110,10 +110,8 @@ cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int r
                              share->shared_islands - 1, "shared islands", error);
 
     /* The plan. */
-    if (!status) status = check_kinds(share, ranks, error);
-    if (!status) status = check_visits(share, problem, error);
-    (void)rank;
-    return status;
+    if (!status) status = check_kinds(share, error);
+    return status ? status : check_visits(share, problem, error);
 }
 
 cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_arena *scratch,
@@ -131,7 +129,6 @@ cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_are
     if (cs_arena_failed(scratch)) return cs_no_memory(error, "the order");
     plan->stages = share->stages;
     plan->owners = share->parts;
-    plan->divided = 1;
     plan->divided_into = share->parts;
     plan->colors = (int)share->colors;
     plan->order = share->order;
@@ -146,5 +143,5 @@ cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_are
         int changes = i > 0 && share->part[share->block[i - 1]] != share->part[block];
         plan->cut[i] = share->cut[i] || changes;
     }
-    return CS_OK;
+    return cs_plan_sort_by_owner(problem, scratch, plan, error);
 }

@@ -32,7 +32,8 @@ typedef struct cs_share {
     const int64_t *kind;      /* (stages): a cs_stage_kind */
     const int64_t *start;     /* (stages + 1) into block: where each stage begins */
     const int64_t *block;     /* (blocks): the rank's contacts in the order of their visits */
-    const unsigned char *cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here */
+    const unsigned char *cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here; other stages are
+                               * sorted by part and cut as by cs_plan_own */
     int64_t colors;           /* of the whole plan; 0 if its order does not colour */
     const char *order;        /* name of the order that made the plan */
 } cs_share;
@@ -44,7 +45,7 @@ static inline int cs_owner_of_part(int64_t part, int64_t parts, int ranks)
 }
 
 /* Fails if the share does not fit the rank's problem: the message names the array, the index and the value. */
-cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int rank, int ranks,
+cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int ranks,
                          cs_error *error);
 
 /* plan <- the stages of the share, in `scratch`. */

@@ -59,6 +59,21 @@ static void sort_stage(cs_plan *plan, int64_t stage, int64_t *next, int64_t *sor
     }
 }
 
+cs_status cs_plan_sort_by_owner(const cs_problem *problem, cs_arena *scratch, cs_plan *plan,
+                                cs_error *error)
+{
+    int64_t *sorted = cs_arena_take_unset(scratch, problem->blocks, sizeof(int64_t));
+    int64_t *next = cs_arena_take_unset(scratch, plan->owners + 1, sizeof(int64_t));
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the parts of a sweep");
+
+    /* The stages that may be cut anywhere. */
+    plan->divided = 1;
+    for (int64_t s = 0; s < plan->stages; s++)
+        if (plan->kind[s] == CS_SIMULTANEOUS || plan->kind[s] == CS_INDEPENDENT)
+            sort_stage(plan, s, next, sorted);
+    return CS_OK;
+}
+
 cs_status cs_plan_own(const cs_problem *problem, const int64_t *labels, cs_arena *scratch,
                       cs_plan *plan, cs_error *error)
 {
@@ -68,9 +83,7 @@ cs_status cs_plan_own(const cs_problem *problem, const int64_t *labels, cs_arena
     cs_status status = count_parts(problem, labels, &plan->owners, error);
     if (status) return status;
     plan->owner = cs_arena_take_unset(scratch, blocks, sizeof(int64_t));
-    int64_t *sorted = cs_arena_take_unset(scratch, blocks, sizeof(int64_t));
-    int64_t *next = cs_arena_take_unset(scratch, plan->owners + 1, sizeof(int64_t));
-    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the parts of a sweep");
+    if (!plan->owner) return cs_no_memory(error, "the parts of a sweep");
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++)
@@ -78,11 +91,5 @@ cs_status cs_plan_own(const cs_problem *problem, const int64_t *labels, cs_arena
     }
     for (int64_t k = 0; k < blocks && plan->visitor; k++)
         if (plan->visitor[k] >= 0) plan->owner[k] = plan->visitor[k];
-
-    /* The stages that may be cut anywhere. */
-    plan->divided = 1;
-    for (int64_t s = 0; s < plan->stages; s++)
-        if (plan->kind[s] == CS_SIMULTANEOUS || plan->kind[s] == CS_INDEPENDENT)
-            sort_stage(plan, s, next, sorted);
-    return CS_OK;
+    return cs_plan_sort_by_owner(problem, scratch, plan, error);
 }

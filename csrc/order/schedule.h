@@ -178,6 +178,10 @@ cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *opti
 cs_status cs_plan_own(const cs_problem *problem, const int64_t *labels, cs_arena *scratch,
                       cs_plan *plan, cs_error *error);
 
+/* The same for a plan whose `owner` is known. */
+cs_status cs_plan_sort_by_owner(const cs_problem *problem, cs_arena *scratch, cs_plan *plan,
+                                cs_error *error);
+
 /* The number of parts that the order makes of the problem if the options leave it open (0). */
 int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,
                     const cs_problem *problem);

@@ -204,6 +204,8 @@ typedef struct cs_packed {
     int64_t *gather_start;         /* (bodies + 1) into gather */
     cs_velocity_term *gather;             /* the terms of each body's velocity */
 
+    struct cs_ranks *ranks;        /* that share the problem (distributed/ranks.h); NULL: it is on one rank */
+    double *owner_sum;             /* (owners of the schedule): scratch for sums over parts of the problem */
     cs_sweep_stats *part;          /* (parts of all stages): statistics of the last sweep */
     struct cs_stage_phase *phase;  /* (phases): what a sweep does, in order */
     struct cs_phase *shared_phase; /* (phases, or stages): those that run, in their own order */

@@ -189,7 +189,8 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     const cs_problem *problem = packed->problem;
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
-    if (!packed->part) return cs_no_memory(error, "packing the problem");
+    packed->owner_sum = cs_arena_take(arena, packed->schedule->owners, sizeof(double));
+    if (!packed->part || !packed->owner_sum) return cs_no_memory(error, "packing the problem");
 
     /* Choose the groups in batches, and allocate the arrays of all groups. */
     cs_status status = cs_describe_groups(packed, arena, error);

@@ -3,6 +3,7 @@
 #define CS_SOLVER_H
 
 #include "backend/backend.h"
+#include "distributed/ranks.h"
 #include "linalg/lanczos.h"
 #include "measure/certificate.h"
 #include "solver/history.h"
@@ -126,6 +127,7 @@ struct cs_solver {
     cs_factors factors;
     cs_judge judge;
     cs_shared_products products; /* products with A, where iterates are judged */
+    cs_ranks *ranks; /* that share the problem; NULL: it is on one rank */
     double *b, *parameters;      /* (rows), (parameters): of this solve */
     cs_loaded loaded;
     double *lambda, *xi;  /* (rows), in double precision, for the measures */
