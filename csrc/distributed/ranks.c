@@ -33,6 +33,7 @@ struct cs_ranks {
     const cs_problem *problem;
     cs_transport *transport;
     cs_arena arena;
+    int agreed;              /* whether the last agreement was on a failure */
     cs_error failure;        /* its status is CS_OK if there is none */
     int *owner;              /* (bodies): the rank that owns it; -1 if it is immovable */
     int *dof;                /* (bodies) */
@@ -69,8 +70,11 @@ cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error)
     own.status = status;
     status = cs_transport_agree(ranks->transport, status, &own);
     if (status && error) *error = own;
+    ranks->agreed = status != CS_OK;
     return status;
 }
+
+int cs_ranks_have_agreed(const cs_ranks *ranks) { return ranks && ranks->agreed; }
 
 /* ---- who has what ------------------------------------------------------------------------------- */
 
@@ -567,7 +571,8 @@ static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *erro
 }
 
 cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_problem *problem,
-                        size_t real_size, cs_transport *transport, cs_error *error)
+                        size_t real_size, cs_transport *transport, int *known,
+                        cs_error *error)
 {
     /* What needs no other rank. The others learn of a failure. */
     cs_ranks *ranks = *result = cs_allocate(1, sizeof *ranks);
@@ -585,6 +590,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
     cs_error own = status && error ? *error : (cs_error){.status = status};
     status = cs_transport_agree(transport, status, &own);
     if (status && error) *error = own;
+    *known = status != CS_OK;
 
     /* What they tell each other. */
     if (!status) status = make_gathers(ranks, error);

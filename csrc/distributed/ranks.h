@@ -20,9 +20,10 @@ struct cs_transport;
 typedef struct cs_ranks cs_ranks;
 
 /* The ranks of a solve whose share and problem are on this rank. Collective. real_size: bytes of a number of u. What the
- * pointers refer to must outlive the result. */
+ * pointers refer to must outlive the result. known <- whether all ranks know of a failure: they have agreed on it. */
 cs_status cs_ranks_make(cs_ranks **ranks, const cs_share *share, const cs_problem *problem,
-                        size_t real_size, struct cs_transport *transport, cs_error *error);
+                        size_t real_size, struct cs_transport *transport, int *known,
+                        cs_error *error);
 void cs_ranks_free(cs_ranks *ranks);
 
 /* The rank, the number of ranks, and the share. */
@@ -41,6 +42,10 @@ cs_status cs_ranks_status(const cs_ranks *ranks, cs_error *error);
 
 /* Collective: whether all ranks come with CS_OK; otherwise the failure of the lowest rank that has one. */
 cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error);
+
+/* Whether the last call of cs_ranks_agree failed: all ranks know of it. Otherwise a rank that fails has to abort the
+ * transport, because others may wait for it. */
+int cs_ranks_have_agreed(const cs_ranks *ranks);
 
 /* ---- decisions: collective --------------------------------------------------------------------- */
 

@@ -68,7 +68,7 @@ static int common_instructions(const cs_solver *solver)
 }
 
 cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *transport,
-                        cs_status status, cs_error *error)
+                        cs_status status, int *known, cs_error *error)
 {
     /* All ranks learn of a failure of one of them. */
     cs_error own = {0};
@@ -76,6 +76,7 @@ cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *
     if (status && error) own = *error;
     own.status = status;
     status = cs_transport_agree(transport, status, &own);
+    *known = status != CS_OK;
     if (status) {
         if (error) *error = own;
         return status;
@@ -84,7 +85,7 @@ cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *
     /* The ranks. */
     cs_dtype dtype = cs_dtype_of(&solver->options);
     status = cs_ranks_make(&solver->ranks, share, solver->problem, cs_real_size(dtype), transport,
-                           error);
+                           known, error);
     if (status) return status;
     solver->products.complete = cs_ranks_complete;
     solver->products.context = solver->ranks;
@@ -93,6 +94,11 @@ cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *
     solver->instructions = common_instructions(solver);
     solver->scheme = cs_scheme_find("factorized");
     return cs_ranks_status(solver->ranks, error);
+}
+
+int cs_solver_failure_is_known(const cs_solver *solver)
+{
+    return cs_ranks_have_agreed(solver->ranks);
 }
 
 int64_t cs_islands_on_ranks(const cs_solver *solver, int64_t *island)

@@ -8,18 +8,21 @@
 struct cs_transport;
 
 /* Creates the solver of one rank. Collective: the ranks' options are equal. The share, its arrays and the transport must
- * outlive the solver. Options that need the whole problem in one place are refused by name. If it fails, this rank may have
- * to abort the transport, because others may wait. */
+ * outlive the solver. Options that need the whole problem in one place are refused by name. known <- whether all ranks know of a
+ * failure; otherwise this rank has to abort the transport, because others may wait for it. */
 cs_status cs_solver_make_on_ranks(cs_solver **solver, const cs_problem *problem,
                                   const cs_options *options, const cs_share *share,
-                                  struct cs_transport *transport, const cs_control *control,
-                                  cs_error *error);
+                                  struct cs_transport *transport, int *known,
+                                  const cs_control *control, cs_error *error);
+
+/* The same of the last solve. */
+int cs_solver_failure_is_known(const cs_solver *solver);
 
 /* ---- for solver/ only -------------------------------------------------------------------------- */
 
 /* Checks the options, and makes solver->ranks. */
 cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, struct cs_transport *transport,
-                        cs_status status, cs_error *error);
+                        cs_status status, int *known, cs_error *error);
 
 /* island (blocks), with -1 for blocks that move nothing, <- numbers from 0 for all blocks: those of islands on several ranks
  * first. Returns the number of islands. */

@@ -435,7 +435,7 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
 /* Makes a solver; `share` NULL: the problem is on one rank. */
 static cs_status make(cs_solver **result, const cs_problem *problem, const cs_options *options,
                       const cs_composition *composition, const cs_backend *backend,
-                      const cs_share *share, struct cs_transport *transport,
+                      const cs_share *share, struct cs_transport *transport, int *known,
                       const cs_control *control, cs_error *error)
 {
     /* The solver, and its options. */
@@ -454,7 +454,7 @@ static cs_status make(cs_solver **result, const cs_problem *problem, const cs_op
     if (!status && !backend) status = cs_device_backend(options->device, &solver->backend, error);
     if (!status)
         status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
-    if (share) status = cs_join_ranks(solver, share, transport, status, error);
+    if (share) status = cs_join_ranks(solver, share, transport, status, known, error);
 
     /* Copies of the caller's lists, the method's state, and the data that depend on the problem. */
     if (!status) status = keep_lists(solver, error);
@@ -472,15 +472,16 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
                          const cs_composition *composition, const cs_backend *backend,
                          const cs_control *control, cs_error *error)
 {
-    return make(result, problem, options, composition, backend, NULL, NULL, control, error);
+    return make(result, problem, options, composition, backend, NULL, NULL, NULL, control, error);
 }
 
 cs_status cs_solver_make_on_ranks(cs_solver **result, const cs_problem *problem,
                                   const cs_options *options, const cs_share *share,
-                                  struct cs_transport *transport, const cs_control *control,
-                                  cs_error *error)
+                                  struct cs_transport *transport, int *known,
+                                  const cs_control *control, cs_error *error)
 {
-    return make(result, problem, options, NULL, NULL, share, transport, control, error);
+    *known = 0;
+    return make(result, problem, options, NULL, NULL, share, transport, known, control, error);
 }
 
 cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const cs_problem *problem,
