@@ -32,6 +32,9 @@ typedef struct cs_transport_kind {
     /* Tells all ranks a cause, unless there is one already. */
     void (*alarm)(cs_transport *transport, const char *message);
 
+    /* Tells others that this rank has ended. May be NULL. */
+    void (*leave)(cs_transport *transport);
+
     /* Frees what the kind has, the memory of the transport included. */
     void (*destroy)(cs_transport *transport);
 } cs_transport_kind;

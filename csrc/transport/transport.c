@@ -64,9 +64,18 @@ void cs_transport_end(cs_transport *transport)
     cs_gather_free(&transport->messages);
 }
 
+void cs_transport_leave(cs_transport *transport)
+{
+    if (!transport->failure.status)
+        cs_fail(&transport->failure, CS_RANK_FAILED, "rank %d has ended", transport->rank);
+    if (transport->kind->leave) transport->kind->leave(transport);
+}
+
 void cs_transport_destroy(cs_transport *transport)
 {
-    if (transport) transport->kind->destroy(transport);
+    if (!transport) return;
+    cs_transport_leave(transport);
+    transport->kind->destroy(transport);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------------- */
@@ -91,6 +100,7 @@ void cs_transport_abort(cs_transport *transport, const char *message)
 {
     char told[MESSAGE_SIZE];
     snprintf(told, sizeof told, "rank %d: %s", transport->rank, message);
+    if (!transport->failure.status) cs_fail(&transport->failure, CS_RANK_FAILED, "%s", told);
     transport->kind->alarm(transport, told);
 }
 

@@ -120,7 +120,10 @@ void cs_gather_free(cs_gather *gather);
 cs_status cs_gather_once(cs_transport *transport, const char *what, const int64_t *bytes,
                          const void *own, void *all, cs_error *error);
 
-/* The end of a rank's transport: others that still wait for it fail. May be NULL. */
+/* The rank takes part in nothing any more: its own calls fail, and ranks that are threads fail if they wait for it. */
+void cs_transport_leave(cs_transport *transport);
+
+/* Leaves, and frees the transport. May be NULL. */
 void cs_transport_destroy(cs_transport *transport);
 
 #endif
