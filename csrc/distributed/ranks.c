@@ -17,11 +17,12 @@ typedef struct lists {
     int64_t width;
 } lists;
 
-/* One exchange: the bodies whose numbers it carries, and its buffers. */
+/* One exchange: the items whose numbers it carries, bodies or rows of lambda, and its buffers. */
 typedef struct carrier {
     cs_exchange *exchange;
     int64_t sends, receives;
-    int64_t *send, *receive; /* bodies */
+    int64_t *send, *receive; /* items */
+    const int *width;        /* numbers of each item; NULL: one */
     char *out, *in;
     size_t size; /* bytes of a number */
     int64_t messages, bytes;
@@ -40,7 +41,9 @@ struct cs_ranks {
     int64_t *velocity_place; /* (bodies): its first velocity in the problem's vector */
     lists lists;
     carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
-    carrier *stage;           /* (stages): u after each stage */
+    carrier *stage;           /* (stages): u after each stage, from the bodies' owners */
+    carrier *back;            /* (stages): u after each disjoint stage, to the owners from whoever visited */
+    carrier impulses;         /* of contacts that one rank visits and others have */
     int64_t *visits;          /* (stages): of all ranks */
     cs_gather numbers;        /* CS_RANKS_NUMBERS of each rank */
     cs_gather parts;          /* of each rank: TALLIED numbers, and one of each of its parts */
@@ -72,6 +75,11 @@ cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error)
     if (status && error) *error = own;
     ranks->agreed = status != CS_OK;
     return status;
+}
+
+void cs_ranks_begin(cs_ranks *ranks)
+{
+    if (ranks) ranks->agreed = 0;
 }
 
 int cs_ranks_have_agreed(const cs_ranks *ranks) { return ranks && ranks->agreed; }
@@ -133,12 +141,12 @@ static int visits_block(const cs_ranks *ranks, int rank, int64_t kind, int64_t b
     return cs_owner_of_part(share->part[block], share->parts, ranks->ranks) == rank;
 }
 
-/* Fails if a rank has to visit a block in place of others. */
+/* Fails for a stage that several ranks cannot share. */
 static cs_status check_stages(const cs_ranks *ranks, cs_error *error)
 {
     const cs_share *share = ranks->share;
     for (int64_t s = 0; s < share->stages; s++) {
-        if (is_visited_by_all(share->kind[s])) continue;
+        if (is_visited_by_all(share->kind[s]) || share->kind[s] == CS_DISJOINT) continue;
         for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
             int64_t body[CS_MAX_PARTNERS], block = share->block[i];
             int ends = ends_of(ranks->problem, block, body);
@@ -147,8 +155,8 @@ static cs_status check_stages(const cs_ranks *ranks, cs_error *error)
             if (!own)
                 return cs_fail(error, CS_UNSUPPORTED,
                                "stage %lld is %s, and its contact %lld acts on bodies of several "
-                               "ranks: only simultaneous and independent stages may have such "
-                               "contacts; use a border in colours",
+                               "ranks: only simultaneous, independent and disjoint stages may "
+                               "have such contacts; use a border in colours",
                                (long long)s, cs_stage_kind_name((int)share->kind[s]),
                                (long long)share->contact[block]);
         }
@@ -358,6 +366,21 @@ static int64_t sum_of(const int64_t *values, int64_t count)
     return sum;
 }
 
+/* Takes the buffers of a carrier and makes its exchange. */
+static cs_status finish_carrier(cs_ranks *ranks, const char *what, const int64_t *send_bytes,
+                                const int64_t *receive_bytes, carrier *c, cs_error *error)
+{
+    int64_t neighbours = ranks->lists.neighbours;
+    c->bytes = sum_of(send_bytes, neighbours);
+    for (int64_t n = 0; n < neighbours; n++) c->messages += send_bytes[n] > 0;
+    c->out = cs_arena_take(&ranks->arena, c->bytes, 1);
+    c->in = cs_arena_take(&ranks->arena, sum_of(receive_bytes, neighbours), 1);
+    cs_status status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
+    if (status) return status;
+    return make_exchange(ranks, what, c->out, send_bytes, c->in, receive_bytes, &c->exchange,
+                         error);
+}
+
 /* Makes the carrier of u after a stage, or of all ghosts. Collective. */
 static cs_status make_carrier(cs_ranks *ranks, int64_t stage, size_t size, const char *what,
                               carrier *c, cs_error *error)
@@ -370,6 +393,7 @@ static cs_status make_carrier(cs_ranks *ranks, int64_t stage, size_t size, const
     int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
     cs_status status = CS_OK;
     *c = (carrier){.size = size};
+    c->width = ranks->dof;
     c->send = cs_arena_take(&ranks->arena, lists->first_send[neighbours], sizeof(int64_t));
     c->receive = cs_arena_take(&ranks->arena, lists->first_receive[neighbours], sizeof(int64_t));
     if (!send_bytes || !receive_bytes || !c->send || !c->receive) {
@@ -381,21 +405,136 @@ static cs_status make_carrier(cs_ranks *ranks, int64_t stage, size_t size, const
     c->receives = choose(ranks, lists->receive, lists->first_receive, lists->receive_stage, stage,
                          size, c->receive, receive_bytes);
 
-    /* Its buffers, and the exchange. */
-    c->bytes = sum_of(send_bytes, neighbours);
-    for (int64_t n = 0; n < neighbours; n++) c->messages += send_bytes[n] > 0;
-    c->out = cs_arena_take(&ranks->arena, c->bytes, 1);
-    c->in = cs_arena_take(&ranks->arena, sum_of(receive_bytes, neighbours), 1);
-    status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
-    if (!status)
-        status = make_exchange(ranks, what, c->out, send_bytes, c->in, receive_bytes,
-                               &c->exchange, error);
+    status = finish_carrier(ranks, what, send_bytes, receive_bytes, c, error);
 out:
     cs_arena_clear(&scratch);
     return status;
 }
 
-/* Exchanges the numbers of the carrier's bodies. */
+/* Sorted pairs rank * items + item, each once. */
+typedef struct pairs {
+    int64_t *pair, count;
+} pairs;
+
+/* items and bytes (neighbours) <- the items of the pairs, by neighbour. */
+static void take_pairs(const cs_ranks *ranks, const pairs *from, int64_t items, const carrier *c,
+                       int64_t *item, int64_t *bytes)
+{
+    int64_t i = 0;
+    for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
+        bytes[n] = 0;
+        for (; i < from->count && from->pair[i] / items == ranks->lists.rank[n]; i++) {
+            item[i] = from->pair[i] % items;
+            bytes[n] += (c->width ? c->width[item[i]] : 1) * (int64_t)c->size;
+        }
+    }
+}
+
+/* Makes the carrier of items that go to ranks and come from ranks. Collective. */
+static cs_status make_carrier_of_pairs(cs_ranks *ranks, pairs *send, pairs *receive, int64_t items,
+                                       const int *width, size_t size, const char *what, carrier *c,
+                                       cs_error *error)
+{
+    cs_arena scratch = {0};
+    int64_t neighbours = ranks->lists.neighbours;
+    int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    send->count = cs_sort_distinct_64(send->pair, send->count);
+    receive->count = cs_sort_distinct_64(receive->pair, receive->count);
+    *c = (carrier){
+        .size = size, .width = width, .sends = send->count, .receives = receive->count};
+    c->send = cs_arena_take(&ranks->arena, send->count, sizeof(int64_t));
+    c->receive = cs_arena_take(&ranks->arena, receive->count, sizeof(int64_t));
+    cs_status status = CS_OK;
+    if (!send_bytes || !receive_bytes || !c->send || !c->receive)
+        status = cs_no_memory(error, "the neighbours of a rank");
+    if (!status) {
+        take_pairs(ranks, send, items, c, c->send, send_bytes);
+        take_pairs(ranks, receive, items, c, c->receive, receive_bytes);
+        status = finish_carrier(ranks, what, send_bytes, receive_bytes, c, error);
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Adds to the pairs of a disjoint stage the bodies of one block that come back to their owners, from the rank that visits
+ * it. */
+static void note_return(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+{
+    const cs_share *share = ranks->share;
+    int64_t body[CS_MAX_PARTNERS], bodies = ranks->problem->bodies;
+    int ends = ends_of(ranks->problem, block, body);
+    int visitor = cs_owner_of_part(share->part[block], share->parts, ranks->ranks);
+    for (int e = 0; e < ends; e++) {
+        int owner = ranks->owner[body[e]];
+        if (owner == visitor) continue;
+        if (visitor == ranks->rank) send->pair[send->count++] = owner * bodies + body[e];
+        else if (owner == ranks->rank)
+            receive->pair[receive->count++] = visitor * bodies + body[e];
+    }
+}
+
+/* Adds the rows of a block of a disjoint stage, whose impulses go from the rank that visits it to the others that have it. */
+static void note_impulses(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+{
+    const cs_share *share = ranks->share;
+    const cs_problem *problem = ranks->problem;
+    int64_t body[CS_MAX_PARTNERS];
+    int ends = ends_of(problem, block, body);
+    int visitor = cs_owner_of_part(share->part[block], share->parts, ranks->ranks);
+    for (int64_t row = cs_block_row(problem, block); row < cs_block_end(problem, block); row++) {
+        if (visitor != ranks->rank) {
+            receive->pair[receive->count++] = visitor * problem->rows + row;
+            continue;
+        }
+        for (int e = 0; e < ends; e++) {
+            int64_t other = ranks->owner[body[e]];
+            if (other != ranks->rank)
+                send->pair[send->count++] = other * problem->rows + row;
+        }
+    }
+}
+
+/* Makes the carriers of disjoint stages. Collective. */
+static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_error *error)
+{
+    /* Room for all pairs. */
+    const cs_share *share = ranks->share;
+    const cs_problem *problem = ranks->problem;
+    cs_arena scratch = {0};
+    int64_t bodies = CS_MAX_PARTNERS * problem->blocks, rows = CS_MAX_PARTNERS * problem->rows;
+    pairs body[2] = {{cs_arena_take_unset(&scratch, bodies, sizeof(int64_t)), 0},
+                     {cs_arena_take_unset(&scratch, bodies, sizeof(int64_t)), 0}};
+    pairs row[2] = {{cs_arena_take_unset(&scratch, rows, sizeof(int64_t)), 0},
+                    {cs_arena_take_unset(&scratch, rows, sizeof(int64_t)), 0}};
+    cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+
+    /* Stage by stage. */
+    for (int64_t s = 0; s < share->stages && !status; s++) {
+        if (share->kind[s] != CS_DISJOINT) continue;
+        body[0].count = body[1].count = 0;
+        for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
+            note_return(ranks, share->block[i], &body[0], &body[1]);
+            note_impulses(ranks, share->block[i], &row[0], &row[1]);
+        }
+        status = make_carrier_of_pairs(ranks, &body[0], &body[1], problem->bodies, ranks->dof,
+                                       real_size, "impulses on bodies of others",
+                                       &ranks->back[s], error);
+    }
+    if (!status)
+        status = make_carrier_of_pairs(ranks, &row[0], &row[1], problem->rows, NULL, real_size,
+                                       "impulses of contacts of others", &ranks->impulses, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* The bytes of an item. */
+static size_t item_bytes(const carrier *c, int64_t item)
+{
+    return c->size * (size_t)(c->width ? c->width[item] : 1);
+}
+
+/* Exchanges the numbers of the carrier's items. */
 static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place)
 {
     /* Out. */
@@ -404,7 +543,7 @@ static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t
     const char *in = c->in;
     if (has_failed(ranks) || c->sends + c->receives == 0) return;
     for (int64_t i = 0; i < c->sends; i++) {
-        size_t bytes = c->size * (size_t)ranks->dof[c->send[i]];
+        size_t bytes = item_bytes(c, c->send[i]);
         memcpy(out, (const char *)values + c->size * (size_t)place[c->send[i]], bytes);
         out += bytes;
     }
@@ -412,7 +551,7 @@ static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t
     /* Over, and in. */
     if (cs_exchange_begin(c->exchange, failure) || cs_exchange_end(c->exchange, failure)) return;
     for (int64_t i = 0; i < c->receives; i++) {
-        size_t bytes = c->size * (size_t)ranks->dof[c->receive[i]];
+        size_t bytes = item_bytes(c, c->receive[i]);
         memcpy((char *)values + c->size * (size_t)place[c->receive[i]], in, bytes);
         in += bytes;
     }
@@ -421,6 +560,21 @@ static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
 {
     if (ranks) carry(ranks, stage < 0 ? &ranks->ghosts : &ranks->stage[stage], values, place);
+}
+
+void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
+{
+    if (ranks) carry(ranks, &ranks->back[stage], values, place);
+}
+
+int cs_ranks_borrow(const cs_ranks *ranks)
+{
+    return ranks && ranks->impulses.sends + ranks->impulses.receives > 0;
+}
+
+void cs_ranks_exchange_impulses(cs_ranks *ranks, void *values, const int64_t *place)
+{
+    if (ranks) carry(ranks, &ranks->impulses, values, place);
 }
 
 void cs_ranks_complete(void *context, double *velocity)
@@ -516,6 +670,7 @@ static cs_status take(cs_ranks *ranks, cs_error *error)
     ranks->dof = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int));
     ranks->velocity_place = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int64_t));
     ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
+    ranks->back = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->back);
     ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(int64_t));
     cs_status status = cs_arena_status(&ranks->arena, error, "the share of a rank");
     if (status) return status;
@@ -567,7 +722,7 @@ static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *erro
     for (int64_t s = 0; s < ranks->share->stages && !status; s++)
         status = make_carrier(ranks, s, real_size, "impulses on ghosts after a stage",
                               &ranks->stage[s], error);
-    return status;
+    return status ? status : make_disjoint_carriers(ranks, real_size, error);
 }
 
 cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_problem *problem,
@@ -614,6 +769,9 @@ void cs_ranks_free(cs_ranks *ranks)
     if (!ranks) return;
     for (int64_t s = 0; s < ranks->share->stages && ranks->stage; s++)
         cs_exchange_free(ranks->stage[s].exchange);
+    for (int64_t s = 0; s < ranks->share->stages && ranks->back; s++)
+        cs_exchange_free(ranks->back[s].exchange);
+    cs_exchange_free(ranks->impulses.exchange);
     cs_exchange_free(ranks->products.exchange);
     cs_exchange_free(ranks->ghosts.exchange);
     cs_gather_free(&ranks->numbers);
@@ -649,7 +807,9 @@ void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info)
     for (int64_t k = 0; k < ranks->problem->blocks; k++)
         info->own += cs_ranks_own(ranks, ranks->share->part[k]);
     for (int64_t s = 0; s < ranks->share->stages; s++) {
-        info->messages += ranks->stage[s].messages;
-        info->bytes += ranks->stage[s].bytes;
+        info->messages += ranks->stage[s].messages + ranks->back[s].messages;
+        info->bytes += ranks->stage[s].bytes + ranks->back[s].bytes;
     }
+    info->messages += ranks->impulses.messages;
+    info->bytes += ranks->impulses.bytes;
 }

@@ -46,6 +46,7 @@ cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error);
 /* Whether the last call of cs_ranks_agree failed: all ranks know of it. Otherwise a rank that fails has to abort the
  * transport, because others may wait for it. */
 int cs_ranks_have_agreed(const cs_ranks *ranks);
+void cs_ranks_begin(cs_ranks *ranks); /* forgets it, before a solve */
 
 /* ---- decisions: collective --------------------------------------------------------------------- */
 
@@ -79,6 +80,15 @@ int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage);
  * ghosts that other ranks have changed in a stage, or of all of them. */
 enum { CS_ALL_GHOSTS = -1 };
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
+
+/* After a disjoint stage, before cs_ranks_exchange: bodies that another rank has moved, which visited their contacts, <- that
+ * rank's numbers. */
+void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
+
+/* Whether this rank has contacts that another one visits, or visits contacts that another one has too; and after a sweep,
+ * values: impulses, that of row i at place[i] (rows of the problem). <- those of the rank that visits the contact. */
+int cs_ranks_borrow(const cs_ranks *ranks);
+void cs_ranks_exchange_impulses(cs_ranks *ranks, void *values, const int64_t *place);
 
 /* velocity (velocities of the problem) <- those of ghosts from their owners. `context` is a cs_ranks. */
 void cs_ranks_complete(void *context, double *velocity);

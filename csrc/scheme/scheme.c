@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/parallel.h"
+#include "distributed/ranks.h"
 
 #include <string.h>
 
@@ -208,6 +209,39 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     return CS_OK;
 }
 
+/* For ranks that visit contacts for each other: which parts are absent, and where impulses are. */
+static cs_status pack_absent(cs_packed *packed, cs_arena *arena, cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    const cs_problem *problem = packed->problem;
+    if (!cs_ranks_borrow(packed->ranks)) return CS_OK;
+    packed->absent = cs_arena_take(arena, schedule->parts, 1);
+    packed->impulse_place = cs_arena_take_unset(arena, problem->rows, sizeof(int64_t));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
+
+    /* Parts of disjoint stages that belong to other ranks. */
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        for (int64_t p = stage->first_part; p < stage->first_part + stage->parts; p++)
+            packed->absent[p] = stage->kind == CS_DISJOINT &&
+                                !cs_ranks_own(packed->ranks, schedule->owner[p]);
+    }
+
+    /* Impulses of batches lie lane by lane. */
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_packed_group *group = &packed->group[g];
+        for (int64_t v = 0; v < group->count; v++)
+            for (int i = 0; i < group->rows; i++) {
+                int64_t row = cs_group_row(&problem->block_group[g], schedule->visit[g][v]) + i;
+                packed->impulse_place[row] =
+                    group->lanes == 1 ? group->row[v] + i
+                                      : group->first_impulse +
+                                            cs_packed_place(group, v, group->rows, i);
+            }
+    }
+    return CS_OK;
+}
+
 /* packed->backward <- the phases, with the stages from the last to the first. The phases of one stage keep their
  * order. */
 static void list_backwards(cs_packed *packed)
@@ -252,7 +286,7 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
         if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
     }
     list_backwards(packed);
-    return CS_OK;
+    return pack_absent(packed, arena, error);
 }
 
 void cs_convert(cs_dtype precision, void *to, int64_t at, const double *from, int64_t count)

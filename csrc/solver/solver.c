@@ -705,6 +705,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     const cs_control *control = budget->control;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
+    cs_ranks_begin(solver->ranks);
     if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
     if (solver->version != solver->problem->version) {
         solver->together = watched;

@@ -93,9 +93,11 @@ static void run_on_ranks(cs_packed *packed)
         int64_t s = packed->backwards ? stages - 1 - i : i, end = first;
         while (end < packed->phases && phase_of(packed, end)->stage == &schedule->stage[s]) end++;
         run_phases(packed, first, end);
+        cs_ranks_return(packed->ranks, s, packed->velocity, packed->body_place);
         cs_ranks_exchange(packed->ranks, s, packed->velocity, packed->body_place);
         first = end;
     }
+    cs_ranks_exchange_impulses(packed->ranks, packed->lambda, packed->impulse_place);
 }
 
 /* Combines the statistics over the parts of the problem: those of the parts of stages that belong to each, then those of
@@ -122,7 +124,7 @@ static void keep_impulses(cs_packed *packed)
     for (int g = 0; g < packed->problem->block_groups; g++) {
         const cs_packed_group *group = &packed->group[g];
         size_t first = size * (size_t)group->first_impulse;
-        if (!group->keeps)
+        if (!group->keeps || packed->absent)
             memcpy((char *)packed->kept + first, (char *)packed->lambda + first,
                    size * (size_t)(group->slots * group->rows));
     }
