@@ -13,7 +13,9 @@ from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
 from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
-from contactsolve.distributed._collective import owner_of_part, together
+from contactsolve.distributed._collective import owner_of_part, require_equal, together
+from contactsolve.distributed._comm import TIMEOUT
+from contactsolve.distributed._mpi import communicator
 from contactsolve.distributed._plan import plan_of
 from contactsolve.distributed.problem import Problem
 from contactsolve.orders import Order, chosen
@@ -29,6 +31,8 @@ _NOT_HERE = {
     "islands": "islands are never solved separately on ranks",
     "device": "ranks sweep on processors",
 }
+# Options that may differ between ranks.
+_OF_A_RANK = ("threads", "exact_threads", "max_setup_seconds")
 
 
 class Solver:
@@ -80,6 +84,9 @@ class Solver:
         self.problem = problem
         comm, share = problem.comm, problem.share
         choice, visits = together(comm, _checked, method, order, options)
+        alike = {name: value for name, value in options.items() if name not in _OF_A_RANK}
+        described = {name: repr(value) for name, value in alike.items()}
+        require_equal(comm, {"method": repr(choice), "order": repr(visits), **described})
         plan = plan_of(share, visits, simultaneous=_is_simultaneous(choice))
         own = {
             "parts": share.parts,
@@ -100,8 +107,7 @@ class Solver:
             "order": plan.order,
         }
         self._mine = owner_of_part(plan.part, share.parts, comm.size) == comm.rank
-        transport = comm.transport  # type: ignore[attr-defined]
-        self._solver = _OnRanks(share.problem, choice, own, transport, {**options})
+        self._solver = _OnRanks(share.problem, choice, own, _transport_of(comm), {**options})
 
     @property
     def info(self) -> dict[str, Any]:
@@ -335,6 +341,16 @@ def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
     return [
         group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)
     ]
+
+
+def _transport_of(comm: Any) -> _core.Transport:
+    """Return the messages of a communicator."""
+    transport = getattr(comm, "transport", None)
+    if transport is not None:
+        return transport
+    if comm.size == 1:
+        return _core.transport_team(1, TIMEOUT)[1][0]
+    return communicator(comm).transport
 
 
 # ---- options ------------------------------------------------------------------------------------

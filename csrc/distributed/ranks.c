@@ -45,6 +45,7 @@ struct cs_ranks {
     carrier *back;            /* (stages): u after each disjoint stage, to the owners from whoever visited */
     carrier impulses;         /* of contacts that one rank visits and others have */
     int64_t *visits;          /* (stages): of all ranks */
+    int64_t rows;             /* of the whole problem */
     cs_gather numbers;        /* CS_RANKS_NUMBERS of each rank */
     cs_gather parts;          /* of each rank: TALLIED numbers, and one of each of its parts */
 };
@@ -658,6 +659,8 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
     return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
 }
 
+int64_t cs_ranks_rows(const cs_ranks *ranks) { return ranks->rows; }
+
 int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage) { return ranks->visits[stage]; }
 
 /* ---- making ---------------------------------------------------------------------------------------- */
@@ -711,6 +714,18 @@ static void count_visits(cs_ranks *ranks)
     }
 }
 
+/* Counts the rows of the whole problem. Collective. */
+static void count_rows(cs_ranks *ranks)
+{
+    double own = 0;
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        if (cs_ranks_own(ranks, ranks->share->part[k]))
+            own += cs_block_group_of(ranks->problem, k)->rows;
+    const double *all = cs_ranks_gather(ranks, &own, 1);
+    for (int r = 0; all && r < ranks->ranks; r++)
+        ranks->rows += (int64_t)all[r * CS_RANKS_NUMBERS];
+}
+
 /* Makes the exchanges. Collective. */
 static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *error)
 {
@@ -756,6 +771,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
     if (!status) status = make_carriers(ranks, real_size, error);
     if (!status) {
         count_visits(ranks);
+        count_rows(ranks);
         status = cs_ranks_status(ranks, error);
     }
     if (!status) return CS_OK;

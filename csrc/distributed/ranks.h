@@ -71,6 +71,9 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts);
 double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, double *largest,
                       double *count);
 
+/* The rows of the whole problem. */
+int64_t cs_ranks_rows(const cs_ranks *ranks);
+
 /* The contacts that all ranks together visit in a stage. */
 int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage);
 

@@ -157,7 +157,7 @@ static cs_coloring_options coloring_options_of(const cs_order_options *options)
 static int is_by_islands(const cs_order_options *options)
 {
     cs_coloring_options how = coloring_options_of(options);
-    return !how.balanced && !how.parallel && !how.fixed_as_body &&
+    return !options->labels && !how.balanced && !how.parallel && !how.fixed_as_body &&
            cs_order_value(options, UNSAFE_BELOW) == 0;
 }
 

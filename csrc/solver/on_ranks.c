@@ -37,10 +37,6 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
     if (options->averaging_adjacent)
         return cs_fail(error, CS_UNSUPPORTED,
                        "averaging='adjacent' is not available on ranks: give a number");
-    if (cs_is_global(options))
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "r_factor='global' is not available on ranks: 'local', 'diagonal', "
-                       "'block', 'balanced' and numbers are");
     if (strcmp(options->device, "cpu") != 0)
         return cs_fail(error, CS_UNSUPPORTED, "device='%s' is not available on ranks",
                        options->device);

@@ -248,6 +248,11 @@ void cs_multiply_symmetric(void *context, const double *x, double *y);
  * zero in immovable rows, so that these do not make A singular. */
 void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start);
 
+/* The spectrum of A, or of another matrix with these products, where sums are taken by parts of the problem if the schedule
+ * has them (solver/steps/part_sums.c). start (rows) is scratch. Returns -1 if memory runs out. */
+int cs_solver_lanczos(const cs_solver *solver, cs_product product, void *context, double *start,
+                      cs_spectrum *spectrum);
+
 /* For methods that split masses: counts the blocks that touch each body; diagonal (m, m) <- A_kk of block `index`, as
  * if each body's mass were divided by that count. */
 cs_status cs_count_touching(cs_solver *solver, cs_error *error);
