@@ -165,9 +165,9 @@ class Communicator:
         self._try(self.transport.check)
 
     def abort(self, error: BaseException | str) -> None:
-        """Break the messages of all ranks: they raise a `RankError` that names this rank and `error`.
+        """Break the messages of all ranks: they raise a `RankError` with this rank and `error`.
 
-        The first cause counts, of all ranks.
+        Of several causes the first one counts.
         """
         self.broken = True
         self.transport.abort(error if isinstance(error, str) else described(error))
@@ -235,7 +235,7 @@ class _Job:
         communicator = _here.communicator = self.communicators[rank]
         try:
             self.results[rank] = function(communicator, *arguments, **keywords)
-        except BaseException as error:  # noqa: BLE001 (raised again by the caller's thread)
+        except BaseException as error:  # raised again by the caller's thread
             self.fail(rank, error)
         finally:
             _here.communicator = None

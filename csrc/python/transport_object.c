@@ -64,8 +64,8 @@ static PyObject *none_or_error(cs_status status, const cs_error *error)
 
 /* ---- gathers and agreements ----------------------------------------------------------------------------- */
 
-/* sizes (ranks) <- the first numbers of an array of int64. Returns NULL with an error set unless it has one for each rank, and the own
- * one is `bytes`. */
+/* sizes (ranks) <- the first numbers of an array of int64. Returns NULL with an error set unless it has one for
+ * each rank, and the own one is `bytes`. */
 static PyArrayObject *read_sizes(const transport_object *self, PyObject *value, Py_ssize_t bytes,
                                  npy_intp *total)
 {
@@ -279,7 +279,8 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     cs_error error = {0};
     if (!neighbour || !self->buffer) {
         PyErr_NoMemory();
-    } else if (read_neighbours(self, list, neighbour) == 0 && transport_begin(self->transport) == 0) {
+    } else if (read_neighbours(self, list, neighbour) == 0 &&
+               transport_begin(self->transport) == 0) {
         if (cs_exchange_make(&self->exchange, self->transport->transport, text, neighbour, count,
                              &error))
             raise_error(&error);

@@ -21,7 +21,8 @@ static cs_status make_pair(pair *p, cs_transport *transport, int64_t bytes, cs_e
         .receive = cs_arena_take(&p->arena, bytes, 1),
         .receive_bytes = bytes,
     };
-    cs_status status = cs_arena_status(&p->arena, error, "messages of %lld bytes", (long long)bytes);
+    cs_status status =
+        cs_arena_status(&p->arena, error, "messages of %lld bytes", (long long)bytes);
     cs_status made = cs_exchange_make(&p->exchange, transport, "messages of a measurement",
                                       &neighbour, count, status ? NULL : error);
     return status ? status : made;

@@ -9,8 +9,8 @@
 cs_status cs_exchange_cost(cs_transport *transport, int64_t bytes, int64_t count, double *seconds,
                            cs_error *error);
 
-/* One thread plays two ranks that are threads, so that no message has to be waited for. seconds <- mean time that a rank
- * works for an exchange of `bytes` with one neighbour. */
+/* One thread plays two ranks that are threads, so that no message has to be waited for. seconds <- mean time that a
+ * rank works for an exchange of `bytes` with one neighbour. */
 cs_status cs_exchange_work(int64_t bytes, int64_t count, double *seconds, cs_error *error);
 
 #endif

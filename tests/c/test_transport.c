@@ -1,5 +1,6 @@
-/* Messages between ranks, which are threads here, by both kinds of transport: that of threads, and that of MPI with requests
- * of tests/c/plain_mpi.h. Compiled with ThreadSanitizer it also shows that what a rank receives has been written before. */
+/* Messages between ranks, which are threads here, by both kinds of transport: that of threads, and that of MPI with
+ * requests of tests/c/plain_mpi.h. Compiled with ThreadSanitizer it also shows that what a rank receives has been
+ * written before. */
 #include "core/back_off.h"
 #include "core/clock.h"
 #include "core/parallel.h"
@@ -417,7 +418,8 @@ static void test_failing_function(void)
     int failed = 0;
     for (int r = 0; r < 2; r++) {
         CHECK(j.status[r] == CS_RANK_FAILED);
-        failed += strcmp(j.error[r].message, "MPI_Startall has failed with code 15 (agreement)") == 0;
+        failed +=
+            strcmp(j.error[r].message, "MPI_Startall has failed with code 15 (agreement)") == 0;
     }
     CHECK(failed == 1);
     CHECK(cs_memory_live() == 0);
