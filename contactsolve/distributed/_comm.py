@@ -158,7 +158,7 @@ class Communicator:
         TimeoutError, RankError
             See `allgather`.
         """
-        self._gather(b"", np.zeros(self.size))
+        self._try(self.transport.agree, None)
 
     def check(self) -> None:
         """Raise a `RankError` if another rank has failed; does not wait."""
@@ -335,6 +335,9 @@ def run(
         job.failed.set()
         job.wait([thread for thread in threads if thread.ident is not None])
         raise
+    finally:
+        for each in job.communicators:
+            each._cause = lambda: None  # no cycle of references
     if job.errors:
         raise job.cause()
     return job.results

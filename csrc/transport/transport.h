@@ -96,7 +96,7 @@ void cs_exchange_free(cs_exchange *exchange);
 
 /* ---- gathers -------------------------------------------------------------------------------------------- */
 
-/* A gather that is made once and run many times. log2(ranks) exchanges, rounded up. */
+/* A gather that is made once and run many times. log2(ranks) exchanges, rounded up; without bytes nobody waits. */
 typedef struct cs_gather {
     /* Written by the caller before each run: (start[rank + 1] - start[rank]) bytes, aligned to 8. */
     void *own;
