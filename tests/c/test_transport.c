@@ -432,8 +432,11 @@ static void measure(job *j, cs_transport *transport)
     int rank = cs_transport_rank(transport);
     double seconds = -1;
     cs_error error = {0};
-    j->wrong[rank] += cs_exchange_cost(transport, 64, 100, &seconds, &error) != CS_OK;
+    j->wrong[rank] += cs_exchange_cost(transport, 64, 100, 0, &seconds, &error) != CS_OK;
     j->wrong[rank] += !(seconds > 0);
+    double alone = -1;
+    j->wrong[rank] += cs_exchange_cost(transport, 64, 100, 1e-4, &alone, &error) != CS_OK;
+    j->wrong[rank] += !(alone >= 0 && alone < 1);
 }
 
 static void test_costs(int kind)

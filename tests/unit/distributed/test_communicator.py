@@ -337,3 +337,32 @@ def test_an_exchange_costs_less_than_a_millisecond():
     for given in ((-1, 1), (0, 0)):
         with pytest.raises(ValueError, match="at least 0 and 1"):
             _core.exchange_work(*given)
+
+
+# ---- costs --------------------------------------------------------------------------------------
+
+
+def test_costs_of_messages_are_the_same_on_all_ranks():
+    costs = run(cs.distributed.message_costs, 3, count=20)
+    assert costs[0] == costs[1] == costs[2]
+    assert costs[0].overhead >= 0
+    assert costs[0].latency >= 0
+    assert costs[0].gap > 0
+    told = cs.distributed.MessageCosts(overhead=1e-6, latency=2e-6, gap=1e-9)
+    assert told.seconds(3, 1000) == pytest.approx(6e-6)
+    assert told.seconds(0, 0) == 0
+
+
+def test_costs_need_two_ranks():
+    def refuse(comm):
+        for given, message in [
+            ({}, "comm has one rank" if comm.size == 1 else None),
+            ({"count": 0}, "count is 0" if comm.size > 1 else "one rank"),
+            ({"large": 100}, "large is 100" if comm.size > 1 else "one rank"),
+        ]:
+            if message is not None:
+                with pytest.raises(ValueError, match=message):
+                    cs.distributed.message_costs(comm, **given)
+
+    run(refuse, 1)
+    run(refuse, 2)
