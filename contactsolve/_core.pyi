@@ -502,6 +502,12 @@ def transport_mpi(
     timeout: float,
     /,
 ) -> Transport: ...
-def exchange_cost(transport: Transport, bytes: int, count: int, /) -> float: ...  # noqa: A002
+def exchange_cost(
+    transport: Transport,
+    bytes: int,  # noqa: A002
+    count: int,
+    pause: float = 0.0,
+    /,
+) -> float: ...
 def exchange_work(bytes: int, count: int, /) -> float: ...  # noqa: A002
 def build() -> dict[str, Any]: ...

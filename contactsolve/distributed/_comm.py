@@ -158,16 +158,16 @@ class Communicator:
         TimeoutError, RankError
             See `allgather`.
         """
-        self._gather(b"", np.zeros(self.size))
+        self._try(self.transport.agree, None)
 
     def check(self) -> None:
         """Raise a `RankError` if another rank has failed; does not wait."""
         self._try(self.transport.check)
 
     def abort(self, error: BaseException | str) -> None:
-        """Break the messages of all ranks: they raise a `RankError` that names this rank and `error`.
+        """Break the messages of all ranks: they raise a `RankError` with this rank and `error`.
 
-        The first cause counts, of all ranks.
+        Of several causes the first one counts.
         """
         self.broken = True
         self.transport.abort(error if isinstance(error, str) else described(error))
@@ -235,7 +235,7 @@ class _Job:
         communicator = _here.communicator = self.communicators[rank]
         try:
             self.results[rank] = function(communicator, *arguments, **keywords)
-        except BaseException as error:  # noqa: BLE001 (raised again by the caller's thread)
+        except BaseException as error:  # raised again by the caller's thread
             self.fail(rank, error)
         finally:
             _here.communicator = None
@@ -335,6 +335,9 @@ def run(
         job.failed.set()
         job.wait([thread for thread in threads if thread.ident is not None])
         raise
+    finally:
+        for each in job.communicators:
+            each._cause = lambda: None  # no cycle of references
     if job.errors:
         raise job.cause()
     return job.results

@@ -89,7 +89,8 @@ def _addresses(mpi: Any) -> tuple[int, int]:
     library = ctypes.CDLL(mpi.__file__)
     both = (library.MPI_Startall, library.MPI_Testall)
     first, second = (ctypes.cast(function, ctypes.c_void_p).value for function in both)
-    assert first and second
+    assert first is not None
+    assert second is not None
     return first, second
 
 
@@ -184,8 +185,8 @@ def communicator(comm: Any = None, timeout: float | None = None) -> Communicator
 
     Notes
     -----
-    An exception that ends one process ends the job: the others raise a `RankError` that names it, or
-    MPI ends them if they have not ended after 2 s.
+    An exception that ends one process ends the job: the others raise a `RankError` that names it,
+    or MPI ends them if they have not ended after 2 s.
     """
     if timeout is not None and not timeout > 0:
         raise ValueError(f"timeout is {timeout}, but a number above zero is needed")

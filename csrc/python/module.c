@@ -263,8 +263,8 @@ static PyMethodDef core_functions[] = {
      "transport_mpi(bridge, rank, ranks, startall, testall, request_bytes, status_bytes, timeout)\n"
      "--\n\nThe Transport of this process."},
     {"exchange_cost", core_exchange_cost, METH_VARARGS,
-     "exchange_cost(transport, bytes, count)\n--\n\nMean seconds of an exchange of each rank with "
-     "its partner (benchmarks)."},
+     "exchange_cost(transport, bytes, count, pause=0)\n--\n\nMean seconds of an exchange of each "
+     "rank with its partner, without its pause."},
     {"exchange_work", core_exchange_work, METH_VARARGS,
      "exchange_work(bytes, count)\n--\n\nMean seconds that a rank works for an exchange between "
      "threads (benchmarks)."},

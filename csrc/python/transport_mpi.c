@@ -36,7 +36,9 @@ static cs_status take_exception(cs_error *error)
     PyErr_Fetch(&kind, &value, &trace);
     PyObject *text = value ? PyObject_Str(value) : NULL;
     const char *message = text ? PyUnicode_AsUTF8(text) : NULL;
-    cs_status status = kind && PyErr_GivenExceptionMatches(kind, PyExc_MemoryError) ? CS_NO_MEMORY : CS_RANK_FAILED;
+    cs_status status = kind && PyErr_GivenExceptionMatches(kind, PyExc_MemoryError)
+                           ? CS_NO_MEMORY
+                           : CS_RANK_FAILED;
     cs_fail(error, status, "MPI: %s", message ? message : "no request can be made");
     PyErr_Clear();
     Py_XDECREF(text);
@@ -111,8 +113,8 @@ static void disconnect(void *context, cs_mpi_requests *requests, int running)
     python_call call = begin_call();
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
-    PyObject *answer = PyObject_CallMethod(context, "disconnect", "Oi", (PyObject *)requests->handle,
-                                           running);
+    PyObject *answer =
+        PyObject_CallMethod(context, "disconnect", "Oi", (PyObject *)requests->handle, running);
     if (!answer) PyErr_WriteUnraisable(context);
     Py_XDECREF(answer);
     Py_XDECREF((PyObject *)requests->handle);

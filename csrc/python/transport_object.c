@@ -64,8 +64,8 @@ static PyObject *none_or_error(cs_status status, const cs_error *error)
 
 /* ---- gathers and agreements ----------------------------------------------------------------------------- */
 
-/* sizes (ranks) <- the first numbers of an array of int64. Returns NULL with an error set unless it has one for each rank, and the own
- * one is `bytes`. */
+/* sizes (ranks) <- the first numbers of an array of int64. Returns NULL with an error set unless it has one for
+ * each rank, and the own one is `bytes`. */
 static PyArrayObject *read_sizes(const transport_object *self, PyObject *value, Py_ssize_t bytes,
                                  npy_intp *total)
 {
@@ -279,7 +279,8 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     cs_error error = {0};
     if (!neighbour || !self->buffer) {
         PyErr_NoMemory();
-    } else if (read_neighbours(self, list, neighbour) == 0 && transport_begin(self->transport) == 0) {
+    } else if (read_neighbours(self, list, neighbour) == 0 &&
+               transport_begin(self->transport) == 0) {
         if (cs_exchange_make(&self->exchange, self->transport->transport, text, neighbour, count,
                              &error))
             raise_error(&error);
@@ -400,8 +401,9 @@ PyObject *core_exchange_cost(PyObject *module, PyObject *args)
     core_state *state = PyModule_GetState(module);
     PyObject *object;
     long long bytes, count;
-    if (!PyArg_ParseTuple(args, "O!LL:exchange_cost", state->transport_type, &object, &bytes,
-                          &count) ||
+    double pause = 0;
+    if (!PyArg_ParseTuple(args, "O!LL|d:exchange_cost", state->transport_type, &object, &bytes,
+                          &count, &pause) ||
         check_cost(bytes, count) < 0)
         return NULL;
     transport_object *transport = (transport_object *)object;
@@ -410,7 +412,7 @@ PyObject *core_exchange_cost(PyObject *module, PyObject *args)
     cs_error error = {0};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = cs_exchange_cost(transport->transport, bytes, count, &seconds, &error);
+    status = cs_exchange_cost(transport->transport, bytes, count, pause, &seconds, &error);
     Py_END_ALLOW_THREADS
     transport_end(transport);
     if (!status) return PyFloat_FromDouble(seconds);

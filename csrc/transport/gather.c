@@ -1,7 +1,8 @@
 /* Gathers by doubling (Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all communications in
- * multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8, 1997, section 4): before the round of distance
- * d = 1, 2, 4, ..., rank r has the pieces of r, r + 1, ..., r + d - 1 modulo the number of ranks. It sends them to rank r - d and
- * receives those of r + d, r + d + 1, ... from rank r + d; in the last round only as many as are missing. */
+ * multiport message-passing systems, IEEE Trans. Parallel Distrib. Syst. 8, 1997, section 4): before the round of
+ * distance d = 1, 2, 4, ..., rank r has the pieces of r, r + 1, ..., r + d - 1 modulo the number of ranks. It sends
+ * them to rank r - d and receives those of r + d, r + d + 1, ... from rank r + d; in the last round only as many as
+ * are missing. */
 #include "transport/kind.h"
 
 #include <string.h>
@@ -57,7 +58,8 @@ cs_status cs_gather_make(cs_gather *gather, cs_transport *transport, const char 
     gather->turned = cs_arena_take(&gather->arena, total, 1);
     gather->round = cs_arena_take(&gather->arena, rounds, sizeof *gather->round);
     gather->turned_back = cs_arena_take(&gather->arena, total, 1);
-    cs_status status = cs_arena_status(&gather->arena, error, "a gather of %lld bytes", (long long)total);
+    cs_status status =
+        cs_arena_status(&gather->arena, error, "a gather of %lld bytes", (long long)total);
     if (status) {
         transport->numbers += rounds; /* the same on all ranks */
         goto out;

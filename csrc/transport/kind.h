@@ -66,8 +66,8 @@ struct cs_exchange {
     cs_arena arena;
 };
 
-/* Sets up what all kinds share, the gathers of agreements included. `transport` must be zero but for what the kind has
- * set. */
+/* Sets up what all kinds share, the gathers of agreements included. `transport` must be zero but for what the kind
+ * has set. */
 cs_status cs_transport_begin(cs_transport *transport, const cs_transport_kind *kind, int rank,
                              int ranks, double timeout, cs_error *error);
 

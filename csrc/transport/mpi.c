@@ -29,10 +29,7 @@ typedef struct messages {
     int connected;
 } messages;
 
-static process *process_of(const cs_exchange *exchange)
-{
-    return (process *)exchange->transport;
-}
+static process *process_of(const cs_exchange *exchange) { return (process *)exchange->transport; }
 
 /* The request of this number. */
 static void *request_of(const process *p, const cs_mpi_requests *requests, int i)
@@ -53,8 +50,7 @@ static cs_status make_requests(cs_exchange *exchange, cs_error *error)
     messages *own = exchange->own = cs_arena_take(&exchange->arena, 1, sizeof *own);
     int64_t most = 2 * exchange->count + 1;
     void *status_room = cs_arena_take(&exchange->arena, most, (size_t)p->mpi.status_bytes);
-    cs_status status =
-        cs_arena_status(&exchange->arena, error, "%lld requests", (long long)most);
+    cs_status status = cs_arena_status(&exchange->arena, error, "%lld requests", (long long)most);
     if (status) return status;
     own->status = status_room;
     status = p->mpi.connect(p->mpi.context, exchange->number, exchange->neighbour, exchange->count,
@@ -101,7 +97,8 @@ static int is_missing(cs_exchange *exchange, int64_t i)
     process *p = process_of(exchange);
     const messages *own = exchange->own;
     int receives = 0, sends = 0, done = 1;
-    for (int64_t k = 0; k < exchange->count; k++) receives += exchange->neighbour[k].receive_bytes > 0;
+    for (int64_t k = 0; k < exchange->count; k++)
+        receives += exchange->neighbour[k].receive_bytes > 0;
     int received = 0;
     for (int64_t k = 0; k < i; k++) {
         received += exchange->neighbour[k].receive_bytes > 0;
@@ -124,8 +121,8 @@ static int has_failed(cs_transport *transport, char *message, size_t size)
 {
     process *p = (process *)transport;
     int done = 0;
-    if (!p->heard && p->alarm.count &&
-        !p->mpi.testall(1, p->alarm.request, &done, p->status) && done)
+    if (!p->heard && p->alarm.count && !p->mpi.testall(1, p->alarm.request, &done, p->status) &&
+        done)
         p->heard = 1;
     if (!p->heard && !p->told) return 0;
     snprintf(message, size, "%s", p->heard ? p->receive : p->send);
@@ -177,8 +174,8 @@ static const cs_transport_kind mpi_kind = {
 /* Starts the request that waits for an abort of any other rank. */
 static cs_status start_listening(process *p, cs_error *error)
 {
-    cs_status status = p->mpi.connect_alarm(p->mpi.context, p->send, p->receive, sizeof p->send,
-                                            &p->alarm, error);
+    cs_status status =
+        p->mpi.connect_alarm(p->mpi.context, p->send, p->receive, sizeof p->send, &p->alarm, error);
     if (status) return status;
     int code = p->mpi.startall(1, p->alarm.request);
     return code ? failed("MPI_Startall", code, "messages of an abort", error) : CS_OK;

@@ -1,6 +1,6 @@
-/* Ranks that are processes under MPI, without a header of MPI: its handles differ from library to library. Python's mpi4py
- * makes a persistent request for each message of an exchange (MPI standard, section "Persistent communication requests"), and
- * this file starts and tests them by the addresses of two functions:
+/* Ranks that are processes under MPI, without a header of MPI: its handles differ from library to library. Python's
+ * mpi4py makes a persistent request for each message of an exchange (MPI standard, section "Persistent
+ * communication requests"), and this file starts and tests them by the addresses of two functions:
  *
  *     cs_exchange_make  ──► connect: MPI_Send_init, MPI_Recv_init in Python ──► requests, as bytes
  *     cs_exchange_begin ──► MPI_Startall        cs_exchange_end ──► MPI_Testall until all are complete
@@ -30,7 +30,8 @@ typedef struct cs_mpi {
     /* Makes those of aborts: one that receives `bytes` from any rank, then one to each other rank. */
     cs_status (*connect_alarm)(void *context, const void *send, void *receive, int64_t bytes,
                                cs_mpi_requests *requests, cs_error *error);
-    /* Frees requests. running: they may be under way; then the receives are cancelled, so that nothing is written later. */
+    /* Frees requests. running: they may be under way; then the receives are cancelled, so that nothing is written
+     * later. */
     void (*disconnect)(void *context, cs_mpi_requests *requests, int running);
     void *context;
 } cs_mpi;

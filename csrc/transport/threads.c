@@ -23,11 +23,11 @@ typedef struct lane {
 /* What all ranks share. */
 struct cs_team {
     int ranks;
-    cs_event **event;          /* (ranks): on which each of them sleeps */
-    atomic_int *ended;         /* (ranks): whether it has destroyed its transport */
-    atomic_int members;        /* that use it: transports, and who may abort */
-    atomic_int failed;         /* whether `message` is set */
-    cs_mutex mutex;            /* of all that follows */
+    cs_event **event;   /* (ranks): on which each of them sleeps */
+    atomic_int *ended;  /* (ranks): whether it has destroyed its transport */
+    atomic_int members; /* that use it: transports, and who may abort */
+    atomic_int failed;  /* whether `message` is set */
+    cs_mutex mutex;     /* of all that follows */
     char message[sizeof((cs_error *)0)->message];
     lane *open;
     cs_arena arena;
@@ -80,8 +80,8 @@ static cs_status open_lane(cs_team *shared, const lane *wanted, lane **opened, c
 }
 
 /* Finds the lane that the other rank has opened, and takes it off the list; or opens it. */
-static cs_status join(cs_team *shared, const cs_exchange *exchange, const lane *wanted, lane **joined,
-                      cs_error *error)
+static cs_status join(cs_team *shared, const cs_exchange *exchange, const lane *wanted,
+                      lane **joined, cs_error *error)
 {
     cs_mutex_lock(&shared->mutex);
     lane **place = &shared->open;

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Seconds between two questions of a rank that waits: whether others have failed, and whether the caller interrupts. */
+/* Seconds between two questions of a rank that waits: whether others have failed, and whether the caller
+ * interrupts. */
 #define CAUSE_SECONDS 1e-3
 #define INTERRUPTION_SECONDS 5e-3
 
@@ -53,7 +54,8 @@ cs_status cs_transport_begin(cs_transport *transport, const cs_transport_kind *k
     cs_status status = cs_gather_make(&transport->statuses, transport, "agreement", bytes, error);
     fill(bytes, ranks, MESSAGE_SIZE);
     if (!status)
-        status = cs_gather_make(&transport->messages, transport, "cause of a failure", bytes, error);
+        status =
+            cs_gather_make(&transport->messages, transport, "cause of a failure", bytes, error);
     cs_release(bytes);
     return status;
 }
@@ -143,11 +145,13 @@ static cs_status check(const cs_exchange *exchange, cs_error *error)
 {
     for (int64_t i = 0; i < exchange->count; i++) {
         const cs_neighbour *n = &exchange->neighbour[i];
-        if (n->rank < 0 || n->rank >= exchange->transport->ranks || n->rank == exchange->transport->rank)
-            return cs_fail(error, CS_INVALID,
-                           "%s: neighbour %lld of rank %d is rank %d, but another one of %d is needed",
-                           exchange->what, (long long)i, exchange->transport->rank, n->rank,
-                           exchange->transport->ranks);
+        if (n->rank < 0 || n->rank >= exchange->transport->ranks ||
+            n->rank == exchange->transport->rank)
+            return cs_fail(
+                error, CS_INVALID,
+                "%s: neighbour %lld of rank %d is rank %d, but another one of %d is needed",
+                exchange->what, (long long)i, exchange->transport->rank, n->rank,
+                exchange->transport->ranks);
         if (n->send_bytes < 0 || n->receive_bytes < 0)
             return cs_fail(error, CS_INVALID,
                            "%s: rank %d sends %lld bytes to rank %d and receives %lld",
@@ -155,8 +159,8 @@ static cs_status check(const cs_exchange *exchange, cs_error *error)
                            n->rank, (long long)n->receive_bytes);
         for (int64_t j = 0; j < i; j++)
             if (exchange->neighbour[j].rank == n->rank)
-                return cs_fail(error, CS_INVALID, "%s: rank %d names rank %d twice",
-                               exchange->what, exchange->transport->rank, n->rank);
+                return cs_fail(error, CS_INVALID, "%s: rank %d names rank %d twice", exchange->what,
+                               exchange->transport->rank, n->rank);
     }
     return CS_OK;
 }
@@ -300,7 +304,8 @@ cs_status cs_exchange_end(cs_exchange *exchange, cs_error *error)
     cs_transport *transport = exchange->transport;
     if (transport->failure.status) return report(transport, error);
     if (!exchange->running)
-        return cs_fail(error, CS_INVALID, "an exchange of %s ends before it begins", exchange->what);
+        return cs_fail(error, CS_INVALID, "an exchange of %s ends before it begins",
+                       exchange->what);
 
     int done = 0;
     cs_error own = {0};

@@ -9,10 +9,11 @@
  *     gather     a few bytes of each rank, on all ranks
  *     agreement  the first failure of any rank, on all ranks
  *
- * Gathers and agreements are made of exchanges, so that a kind of transport has to provide exchanges only. A rank that waits
- * looks for failures of others, asks the caller's function (Ctrl-C), and gives up after `timeout` seconds. Then, or when a
- * rank aborts, the transport is broken on all ranks: each call of it that waits fails with the first cause. No operation
- * adds numbers of two ranks: what a rank receives are the bits that another one has sent.
+ * Gathers and agreements are made of exchanges, so that a kind of transport has to provide exchanges only. A rank
+ * that waits looks for failures of others, asks the caller's function (Ctrl-C), and gives up after `timeout`
+ * seconds. Then, or when a rank aborts, the transport is broken on all ranks: each call of it that waits fails with
+ * the first cause. No operation adds numbers of two ranks: what a rank receives are the bits that another one has
+ * sent.
  *
  * Only one thread at a time may use a transport. A transport must outlive its exchanges and gathers. */
 #ifndef CS_TRANSPORT_H
@@ -61,24 +62,26 @@ void cs_transport_listen(cs_transport *transport, int (*is_interrupted)(void *co
 
 /* ---- failures ------------------------------------------------------------------------------------------- */
 
-/* Breaks the transport on all ranks: they fail with CS_RANK_FAILED and "rank r: <message>", at once if they wait, otherwise
- * when they do or check. Of several causes the first one counts. Never waits long. */
+/* Breaks the transport on all ranks: they fail with CS_RANK_FAILED and "rank r: <message>", at once if they wait,
+ * otherwise when they do or check. Of several causes the first one counts. Never waits long. */
 void cs_transport_abort(cs_transport *transport, const char *message);
 
 /* CS_OK, or why the transport is broken. Does not wait: for long work between two exchanges. */
 cs_status cs_transport_check(cs_transport *transport, cs_error *error);
 
-/* Collective: whether all ranks come with CS_OK. Otherwise all ranks get the status of the lowest rank that comes with a
- * failure, and its message (`error`, which must not be NULL) with "rank r: " before it. The transport stays usable. */
+/* Collective: whether all ranks come with CS_OK. Otherwise all ranks get the status of the lowest rank that comes
+ * with a failure, and its message (`error`, which must not be NULL) with "rank r: " before it. The transport stays
+ * usable. */
 cs_status cs_transport_agree(cs_transport *transport, cs_status status, cs_error *error);
 
 /* ---- exchanges ------------------------------------------------------------------------------------------ */
 
-/* Makes an exchange. Collective: each rank makes its exchanges in the same order, those without neighbours (count 0)
- * included, because their numbers match them. `neighbour` (count) is copied and names each rank once at most, never the own
- * one; the buffers must live until the exchange is freed. What rank a sends to b must have as many bytes as b receives from a.
- * what: of messages, "velocities of ghost bodies", at least as long-lived as the exchange. Fails for a rank out of range, a
- * negative size and without memory; in that case *exchange is NULL, and the other ranks have to be told (cs_transport_agree). */
+/* Makes an exchange. Collective: each rank makes its exchanges in the same order, those without neighbours (count
+ * 0) included, because their numbers match them. `neighbour` (count) is copied and names each rank once at most,
+ * never the own one; the buffers must live until the exchange is freed. What rank a sends to b must have as many
+ * bytes as b receives from a. what: of messages, "velocities of ghost bodies", at least as long-lived as the
+ * exchange. Fails for a rank out of range, a negative size and without memory; in that case *exchange is NULL, and
+ * the other ranks have to be told (cs_transport_agree). */
 cs_status cs_exchange_make(cs_exchange **exchange, cs_transport *transport, const char *what,
                            const cs_neighbour *neighbour, int64_t count, cs_error *error);
 
@@ -93,7 +96,7 @@ void cs_exchange_free(cs_exchange *exchange);
 
 /* ---- gathers -------------------------------------------------------------------------------------------- */
 
-/* A gather that is made once and run many times. log2(ranks) exchanges, rounded up. */
+/* A gather that is made once and run many times. log2(ranks) exchanges, rounded up; without bytes nobody waits. */
 typedef struct cs_gather {
     /* Written by the caller before each run: (start[rank + 1] - start[rank]) bytes, aligned to 8. */
     void *own;
@@ -108,8 +111,8 @@ typedef struct cs_gather {
     int rounds;
 } cs_gather;
 
-/* Collective. bytes (ranks): of each rank, equal on all ranks; may be zero. Frees everything if it fails. The gather must
- * not be moved. */
+/* Collective. bytes (ranks): of each rank, equal on all ranks; may be zero. Frees everything if it fails. The
+ * gather must not be moved. */
 cs_status cs_gather_make(cs_gather *gather, cs_transport *transport, const char *what,
                          const int64_t *bytes, cs_error *error);
 cs_status cs_gather_run(cs_gather *gather, cs_error *error);

@@ -157,7 +157,7 @@ static void disconnect(void *context, cs_mpi_requests *requests, int running)
 
 cs_status plain_mpi_make(cs_transport **transport, int rank, double timeout, cs_error *error)
 {
-    cs_mpi mpi = {startall,          testall,       sizeof(request *), 24,
+    cs_mpi mpi = {startall,         testall,       sizeof(request *), 24,
                   connect_exchange, connect_alarm, disconnect,        &job.rank[rank]};
     return cs_mpi_make(transport, &mpi, rank, job.ranks, timeout, error);
 }

@@ -1,5 +1,6 @@
-/* Messages between ranks, which are threads here, by both kinds of transport: that of threads, and that of MPI with requests
- * of tests/c/plain_mpi.h. Compiled with ThreadSanitizer it also shows that what a rank receives has been written before. */
+/* Messages between ranks, which are threads here, by both kinds of transport: that of threads, and that of MPI with
+ * requests of tests/c/plain_mpi.h. Compiled with ThreadSanitizer it also shows that what a rank receives has been
+ * written before. */
 #include "core/back_off.h"
 #include "core/clock.h"
 #include "core/parallel.h"
@@ -417,7 +418,8 @@ static void test_failing_function(void)
     int failed = 0;
     for (int r = 0; r < 2; r++) {
         CHECK(j.status[r] == CS_RANK_FAILED);
-        failed += strcmp(j.error[r].message, "MPI_Startall has failed with code 15 (agreement)") == 0;
+        failed +=
+            strcmp(j.error[r].message, "MPI_Startall has failed with code 15 (agreement)") == 0;
     }
     CHECK(failed == 1);
     CHECK(cs_memory_live() == 0);
@@ -430,8 +432,11 @@ static void measure(job *j, cs_transport *transport)
     int rank = cs_transport_rank(transport);
     double seconds = -1;
     cs_error error = {0};
-    j->wrong[rank] += cs_exchange_cost(transport, 64, 100, &seconds, &error) != CS_OK;
+    j->wrong[rank] += cs_exchange_cost(transport, 64, 100, 0, &seconds, &error) != CS_OK;
     j->wrong[rank] += !(seconds > 0);
+    double alone = -1;
+    j->wrong[rank] += cs_exchange_cost(transport, 64, 100, 1e-4, &alone, &error) != CS_OK;
+    j->wrong[rank] += !(alone >= 0 && alone < 1);
 }
 
 static void test_costs(int kind)
