@@ -1,4 +1,4 @@
-"""One problem on many ranks, with the same bits from any number of them.
+"""One problem on many ranks: threads of this process, or processes under MPI.
 
 >>> import contactsolve as cs
 >>> problem = cs.distributed.scenario("ball_grid", shape=4, velocity=0.5, parts=8)
@@ -6,9 +6,21 @@
 8
 """
 
-from __future__ import annotations
+from ._comm import Communicator, RankError, run
+from ._costs import MessageCosts, message_costs
+from ._make import read, scatter, scenario
+from ._mpi import communicator
+from .problem import Problem
 
-from contactsolve.distributed._make import read, scatter, scenario
-from contactsolve.distributed.problem import Problem
-
-__all__ = ["Problem", "read", "scatter", "scenario"]
+__all__ = [
+    "Communicator",
+    "MessageCosts",
+    "Problem",
+    "RankError",
+    "communicator",
+    "message_costs",
+    "read",
+    "run",
+    "scatter",
+    "scenario",
+]
