@@ -449,6 +449,16 @@ def solve_batch(
 ) -> dict[str, Any]: ...
 def outcomes() -> list[str]: ...
 def partition_labels(problem: Problem, strategy: str, parts: int, /) -> np.ndarray: ...
+def hash_sequence(numbers: np.ndarray, /) -> np.ndarray: ...
+def color_shared(
+    sequence: np.ndarray,
+    bodies: np.ndarray,
+    bodies_count: int,
+    own: np.ndarray,
+    colors: np.ndarray,
+    by_palette: bool,
+    /,
+) -> int: ...
 def ordering(
     problem: Problem,
     method: str,

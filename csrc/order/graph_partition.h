@@ -16,7 +16,8 @@
 typedef enum cs_border {
     CS_BORDER_COLORED,
     CS_BORDER_SEQUENTIAL,
-    CS_BORDER_CHECKERBOARD
+    CS_BORDER_CHECKERBOARD,
+    CS_BORDER_HASHED /* coloured in the sequence of hashes (order/priority.h) */
 } cs_border;
 
 /* How vertices are labelled. */
