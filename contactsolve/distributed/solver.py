@@ -13,10 +13,17 @@ from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
 from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
-from contactsolve.distributed._collective import owner_of_part, require_equal, together
+from contactsolve.distributed._collective import (
+    deliver,
+    owner_of_part,
+    require_equal,
+    together,
+)
 from contactsolve.distributed._comm import TIMEOUT
+from contactsolve.distributed._gather import problem_rows
 from contactsolve.distributed._mpi import communicator
 from contactsolve.distributed._plan import plan_of
+from contactsolve.distributed._share import Share
 from contactsolve.distributed.problem import Problem
 from contactsolve.orders import Order, chosen
 from contactsolve.result import History
@@ -53,6 +60,9 @@ class Solver:
     order
         ``"partition"``, the interiors of the parts and then the contacts between them, or
         ``"colored"``, by names or as objects of `contactsolve.orders`.
+    verify
+        Whether each solve ends with a comparison of all copies of the impulses of contacts that
+        several ranks have, bit by bit.
     **options
         As for `contactsolve.Solver`, with the scheme ``"factorized"``.
 
@@ -75,18 +85,20 @@ class Solver:
         *,
         method: str | methods.Choice = "gauss_seidel",
         order: str | Order = "partition",
+        verify: bool = False,
         **options: Unpack[Options],
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(
                 f"problem is {type(problem).__name__}: a distributed.Problem is needed"
             )
-        self.problem = problem
+        self.problem, self._verify = problem, bool(verify)
         comm, share = problem.comm, problem.share
         choice, visits = together(comm, _checked, method, order, options)
         alike = {name: value for name, value in options.items() if name not in _OF_A_RANK}
         described = {name: repr(value) for name, value in alike.items()}
-        require_equal(comm, {"method": repr(choice), "order": repr(visits), **described})
+        described |= {"method": repr(choice), "order": repr(visits), "verify": repr(verify)}
+        require_equal(comm, described)
         plan = plan_of(share, visits, simultaneous=_is_simultaneous(choice))
         own = {
             "parts": share.parts,
@@ -106,7 +118,8 @@ class Solver:
             "cut": plan.cut,
             "order": plan.order,
         }
-        self._mine = owner_of_part(plan.part, share.parts, comm.size) == comm.rank
+        self._visitor = owner_of_part(plan.part, share.parts, comm.size)
+        self._mine = self._visitor == comm.rank
         self._solver = _OnRanks(share.problem, choice, own, _transport_of(comm), {**options})
 
     @property
@@ -149,6 +162,8 @@ class Solver:
             On all ranks, with the rank: as for `contactsolve.Solver.solve`.
         contactsolve.distributed.RankError
             Another rank has failed.
+        ArithmeticError
+            On all ranks, with `verify`: two ranks have different impulses of one contact.
         TimeoutError
             Another rank does not answer.
         KeyboardInterrupt
@@ -159,6 +174,8 @@ class Solver:
         if is_activity(initial):
             raise TypeError("initial: impulses are needed on ranks, not states of contacts")
         result = self._solver.solve(b, mu, initial, callback=callback)
+        if self._verify:
+            compare_copies(self.problem.share, self._visitor, result._found.impulses())
         return _result_of(self, result)
 
 
@@ -167,6 +184,7 @@ def solve(
     *,
     method: str | methods.Choice = "gauss_seidel",
     order: str | Order = "partition",
+    verify: bool = False,
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
     **options: Unpack[Options],
@@ -175,7 +193,7 @@ def solve(
 
     Parameters
     ----------
-    problem, method, order, **options
+    problem, method, order, verify, **options
         As for `Solver`.
     initial, callback
         As for `Solver.solve`.
@@ -195,7 +213,7 @@ def solve(
     >>> distributed.solve(problem).status
     'converged'
     """
-    solver = Solver(problem, method=method, order=order, **options)
+    solver = Solver(problem, method=method, order=order, verify=verify, **options)
     return solver.solve(initial=initial, callback=callback)
 
 
@@ -351,6 +369,48 @@ def _transport_of(comm: Any) -> _core.Transport:
     if comm.size == 1:
         return _core.transport_team(1, TIMEOUT)[1][0]
     return communicator(comm).transport
+
+
+# ---- copies of contacts -------------------------------------------------------------------------
+
+
+def compare_copies(share: Share, visitor: np.ndarray, impulses: Any) -> None:
+    """Compare all copies of impulses of contacts that several ranks have. All ranks call this.
+
+    Parameters
+    ----------
+    share
+        The rank's share.
+    visitor
+        The rank to which each contact belongs, ``(K,)``.
+    impulses
+        ``(K, m)`` of the share's contacts, or a list for each group.
+
+    Raises
+    ------
+    ArithmeticError
+        On all ranks: some copy has other bits. The message names the contact and the ranks.
+    """
+    comm, first, different = share.comm, 0, None
+    for rows in problem_rows(share.problem, impulses):
+        end = first + len(rows)
+        number, owner, bits = share.contact[first:end], visitor[first:end], rows.view(np.int64)
+        copies = np.flatnonzero(owner != comm.rank)
+        (numbers, theirs), senders = deliver(comm, owner[copies], [number[copies], bits[copies]])
+        ours = bits[np.searchsorted(number, numbers)] if len(numbers) else theirs
+        for i in np.flatnonzero((ours != theirs).any(axis=1))[:1]:
+            values = [array[i].view(np.float64).tolist() for array in (ours, theirs)]
+            different = different or (numbers[i], values[0], senders[i], values[1])
+        first = end
+
+    def report() -> None:
+        if different is not None:
+            contact, mine, other, its = different
+            raise ArithmeticError(
+                f"contact {contact} has the impulses {mine} here, and {its} on rank {other}"
+            )
+
+    together(comm, report)
 
 
 # ---- options ------------------------------------------------------------------------------------
