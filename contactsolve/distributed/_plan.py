@@ -95,11 +95,13 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
             return _colored_border(share, settings.get("priority", "natural"))
         if border == "checkerboard":
             return _checkerboard(share)
+        if border == "concurrent":
+            return _concurrent_border(share)
         if share.parts == 1:
             return _colored_border(share, "natural")
         raise ValueError(
             f"border={border!r} visits the contacts between parts one after another, which "
-            f"{share.parts} parts cannot share: 'colored' and 'checkerboard' can"
+            f"{share.parts} parts cannot share: 'colored', 'checkerboard' and 'concurrent' can"
         )
     if order.name == "natural":
         raise ValueError(
@@ -153,6 +155,14 @@ def _checkerboard(share: Share) -> Plan:
     return _staged(share, stage, kinds, count, 0, "partition", part)
 
 
+def _concurrent_border(share: Share) -> Plan:
+    """Return the interiors as one disjoint stage, and the border as one concurrent stage."""
+    on_border = bool(share.comm.allgather(bool((~share.inside).any())).count(True))
+    kinds = [_KINDS["disjoint"], *([_KINDS["concurrent"]] if on_border else [])]
+    stage = np.where(share.inside, 0, 1)
+    return _staged(share, stage, kinds, 0, 0, "partition", share.part)
+
+
 def _staged(
     share: Share,
     stage: np.ndarray,
@@ -162,9 +172,9 @@ def _staged(
     name: str,
     part: np.ndarray,
 ) -> Plan:
-    """Return contacts by stage: those of disjoint stages by part, and else by number."""
+    """Return contacts by stage: those of disjoint and concurrent stages by part, else by number."""
     kind = np.array(kinds, np.int64)
-    by_part = kind == _KINDS["disjoint"]
+    by_part = np.isin(kind, (_KINDS["disjoint"], _KINDS["concurrent"]))
     key = np.where(by_part[stage], part, 0) if len(kind) else part
     block = np.lexsort((np.arange(len(stage)), key, stage))
     sorted_stage, sorted_part = stage[block], key[block]

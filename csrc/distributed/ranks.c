@@ -23,6 +23,7 @@ typedef struct carrier {
     int64_t sends, receives;
     int64_t *send, *receive; /* items */
     const int *width;        /* numbers of each item; NULL: one */
+    int64_t *send_part, *receive_part; /* in a concurrent stage: the parts that change the bodies; or NULL */
     char *out, *in;
     size_t size; /* bytes of a number */
     int64_t messages, bytes;
@@ -43,6 +44,7 @@ struct cs_ranks {
     carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
     carrier *stage;           /* (stages): u after each stage, from the bodies' owners */
     carrier *back;            /* (stages): u after each disjoint stage, to the owners from whoever visited */
+    carrier *changes;         /* (stages): of u in concurrent stages, to the bodies' owners */
     carrier impulses;         /* of contacts that one rank visits and others have */
     int64_t *visits;          /* (stages): of all ranks */
     int64_t rows;             /* of the whole problem */
@@ -147,7 +149,7 @@ static cs_status check_stages(const cs_ranks *ranks, cs_error *error)
 {
     const cs_share *share = ranks->share;
     for (int64_t s = 0; s < share->stages; s++) {
-        if (is_visited_by_all(share->kind[s]) || share->kind[s] == CS_DISJOINT) continue;
+        if (share->kind[s] != CS_SEQUENTIAL) continue;
         for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
             int64_t body[CS_MAX_PARTNERS], block = share->block[i];
             int ends = ends_of(ranks->problem, block, body);
@@ -156,8 +158,8 @@ static cs_status check_stages(const cs_ranks *ranks, cs_error *error)
             if (!own)
                 return cs_fail(error, CS_UNSUPPORTED,
                                "stage %lld is %s, and its contact %lld acts on bodies of several "
-                               "ranks: only simultaneous, independent and disjoint stages may "
-                               "have such contacts; use a border in colours",
+                               "ranks, which cannot visit contacts one after another; use a "
+                               "border in colours",
                                (long long)s, cs_stage_kind_name((int)share->kind[s]),
                                (long long)share->contact[block]);
         }
@@ -271,14 +273,16 @@ static void note_block(cs_ranks *ranks, int64_t stage, int64_t kind, int64_t blo
         if (ranks->owner[body[i]] != ranks->rank) continue;
         for (int64_t n = 0; n < lists->neighbours; n++) {
             int64_t place = find_send(lists, n, body[i]);
-            if (place < 0 || visits_block(ranks, lists->rank[n], kind, block)) continue;
+            int same = kind != CS_CONCURRENT && visits_block(ranks, lists->rank[n], kind, block);
+            if (place < 0 || same) continue;
             lists->send_stage[place * lists->width + stage / 8] |=
                 (unsigned char)(1 << (stage % 8));
         }
     }
 }
 
-/* Finds after which stages the own bodies travel. A simultaneous stage may compute u anew from all contacts of a body. */
+/* Finds after which stages the own bodies travel. A simultaneous stage may compute u anew from all contacts of a body; in a
+ * concurrent one only the owner of a body has the changes of all parts. */
 static void note_stages(cs_ranks *ranks)
 {
     const cs_share *share = ranks->share;
@@ -431,6 +435,18 @@ static void take_pairs(const cs_ranks *ranks, const pairs *from, int64_t items, 
     }
 }
 
+/* bytes (neighbours) <- those of pairs of rank and part * bodies + body. */
+static void add_bytes(const cs_ranks *ranks, const pairs *from, int64_t items, const carrier *c,
+                      int64_t *bytes)
+{
+    int64_t i = 0, bodies = ranks->problem->bodies;
+    for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
+        bytes[n] = 0;
+        for (; i < from->count && from->pair[i] / items == ranks->lists.rank[n]; i++)
+            bytes[n] += ranks->dof[from->pair[i] % items % bodies] * (int64_t)c->size;
+    }
+}
+
 /* Makes the carrier of items that go to ranks and come from ranks. Collective. */
 static cs_status make_carrier_of_pairs(cs_ranks *ranks, pairs *send, pairs *receive, int64_t items,
                                        const int *width, size_t size, const char *what, carrier *c,
@@ -496,7 +512,66 @@ static void note_impulses(const cs_ranks *ranks, int64_t block, pairs *send, pai
     }
 }
 
-/* Makes the carriers of disjoint stages. Collective. */
+/* Adds to the pairs of a concurrent stage the changes of u that the part of a block makes to bodies of other ranks. An item is
+ * part * bodies + body. */
+static void note_changes(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+{
+    const cs_share *share = ranks->share;
+    int64_t body[CS_MAX_PARTNERS], bodies = ranks->problem->bodies, part = share->part[block];
+    int ends = ends_of(ranks->problem, block, body);
+    int visitor = cs_owner_of_part(part, share->parts, ranks->ranks);
+    for (int e = 0; e < ends; e++) {
+        int owner = ranks->owner[body[e]];
+        if (owner == visitor) continue;
+        if (visitor == ranks->rank)
+            send->pair[send->count++] = (owner * share->parts + part) * bodies + body[e];
+        else if (owner == ranks->rank)
+            receive->pair[receive->count++] = (visitor * share->parts + part) * bodies + body[e];
+    }
+}
+
+/* Turns items part * bodies + body into bodies and parts. */
+static void split_items(int64_t *item, int64_t *part, int64_t count, int64_t bodies)
+{
+    for (int64_t i = 0; i < count; i++) {
+        part[i] = item[i] / bodies;
+        item[i] %= bodies;
+    }
+}
+
+/* Makes the carrier of changes. Collective. */
+static cs_status make_changes(cs_ranks *ranks, pairs *send, pairs *receive, size_t size,
+                              carrier *c, cs_error *error)
+{
+    /* Items, sorted by rank and part; then their bodies, which have the widths. */
+    cs_arena scratch = {0};
+    int64_t bodies = ranks->problem->bodies, neighbours = ranks->lists.neighbours;
+    int64_t items = ranks->share->parts * bodies;
+    int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    send->count = cs_sort_distinct_64(send->pair, send->count);
+    receive->count = cs_sort_distinct_64(receive->pair, receive->count);
+    *c = (carrier){.size = size, .sends = send->count, .receives = receive->count};
+    int64_t **array[] = {&c->send, &c->send_part, &c->receive, &c->receive_part};
+    for (int i = 0; i < 4; i++)
+        *array[i] = cs_arena_take(&ranks->arena, i < 2 ? c->sends : c->receives, sizeof(int64_t));
+    cs_status status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
+    if (!status) status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+    if (status) goto out;
+    take_pairs(ranks, send, items, c, c->send, send_bytes);
+    take_pairs(ranks, receive, items, c, c->receive, receive_bytes);
+    split_items(c->send, c->send_part, c->sends, bodies);
+    split_items(c->receive, c->receive_part, c->receives, bodies);
+    c->width = ranks->dof;
+    add_bytes(ranks, send, items, c, send_bytes);
+    add_bytes(ranks, receive, items, c, receive_bytes);
+    status = finish_carrier(ranks, "changes of parts", send_bytes, receive_bytes, c, error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Makes the carriers of disjoint and concurrent stages. Collective. */
 static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_error *error)
 {
     /* Room for all pairs. */
@@ -512,13 +587,18 @@ static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_er
 
     /* Stage by stage. */
     for (int64_t s = 0; s < share->stages && !status; s++) {
-        if (share->kind[s] != CS_DISJOINT) continue;
+        int concurrent = share->kind[s] == CS_CONCURRENT;
+        if (share->kind[s] != CS_DISJOINT && !concurrent) continue;
         body[0].count = body[1].count = 0;
         for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
-            note_return(ranks, share->block[i], &body[0], &body[1]);
+            if (concurrent) note_changes(ranks, share->block[i], &body[0], &body[1]);
+            else note_return(ranks, share->block[i], &body[0], &body[1]);
             note_impulses(ranks, share->block[i], &row[0], &row[1]);
         }
-        status = make_carrier_of_pairs(ranks, &body[0], &body[1], problem->bodies, ranks->dof,
+        if (concurrent)
+            status = make_changes(ranks, &body[0], &body[1], real_size, &ranks->changes[s], error);
+        else
+            status = make_carrier_of_pairs(ranks, &body[0], &body[1], problem->bodies, ranks->dof,
                                        real_size, "impulses on bodies of others",
                                        &ranks->back[s], error);
     }
@@ -535,8 +615,10 @@ static size_t item_bytes(const carrier *c, int64_t item)
     return c->size * (size_t)(c->width ? c->width[item] : 1);
 }
 
-/* Exchanges the numbers of the carrier's items. */
-static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place)
+/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that goes
+ * out at out_place[i], and of the i-th one that comes in at in_place[i]. */
+static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place,
+                       const int64_t *out_place, const int64_t *in_place)
 {
     /* Out. */
     cs_error *failure = &ranks->failure;
@@ -545,7 +627,8 @@ static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t
     if (has_failed(ranks) || c->sends + c->receives == 0) return;
     for (int64_t i = 0; i < c->sends; i++) {
         size_t bytes = item_bytes(c, c->send[i]);
-        memcpy(out, (const char *)values + c->size * (size_t)place[c->send[i]], bytes);
+        int64_t at = place ? place[c->send[i]] : out_place[i];
+        memcpy(out, (const char *)values + c->size * (size_t)at, bytes);
         out += bytes;
     }
 
@@ -553,9 +636,28 @@ static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t
     if (cs_exchange_begin(c->exchange, failure) || cs_exchange_end(c->exchange, failure)) return;
     for (int64_t i = 0; i < c->receives; i++) {
         size_t bytes = item_bytes(c, c->receive[i]);
-        memcpy((char *)values + c->size * (size_t)place[c->receive[i]], in, bytes);
+        int64_t at = place ? place[c->receive[i]] : in_place[i];
+        memcpy((char *)values + c->size * (size_t)at, in, bytes);
         in += bytes;
     }
+}
+
+static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place)
+{
+    carry_from(ranks, c, values, place, NULL, NULL);
+}
+
+cs_changes cs_ranks_changes(const cs_ranks *ranks, int64_t stage)
+{
+    const carrier *c = &ranks->changes[stage];
+    return (cs_changes){c->sends,     c->receives,     c->send,
+                        c->send_part, c->receive, c->receive_part};
+}
+
+void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
+                               const int64_t *send_place, const int64_t *receive_place)
+{
+    carry_from(ranks, &ranks->changes[stage], values, NULL, send_place, receive_place);
 }
 
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
@@ -674,6 +776,7 @@ static cs_status take(cs_ranks *ranks, cs_error *error)
     ranks->velocity_place = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int64_t));
     ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
     ranks->back = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->back);
+    ranks->changes = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->changes);
     ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(int64_t));
     cs_status status = cs_arena_status(&ranks->arena, error, "the share of a rank");
     if (status) return status;
@@ -787,6 +890,8 @@ void cs_ranks_free(cs_ranks *ranks)
         cs_exchange_free(ranks->stage[s].exchange);
     for (int64_t s = 0; s < ranks->share->stages && ranks->back; s++)
         cs_exchange_free(ranks->back[s].exchange);
+    for (int64_t s = 0; s < ranks->share->stages && ranks->changes; s++)
+        cs_exchange_free(ranks->changes[s].exchange);
     cs_exchange_free(ranks->impulses.exchange);
     cs_exchange_free(ranks->products.exchange);
     cs_exchange_free(ranks->ghosts.exchange);
@@ -823,8 +928,11 @@ void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info)
     for (int64_t k = 0; k < ranks->problem->blocks; k++)
         info->own += cs_ranks_own(ranks, ranks->share->part[k]);
     for (int64_t s = 0; s < ranks->share->stages; s++) {
-        info->messages += ranks->stage[s].messages + ranks->back[s].messages;
-        info->bytes += ranks->stage[s].bytes + ranks->back[s].bytes;
+        const carrier *of_stage[] = {&ranks->stage[s], &ranks->back[s], &ranks->changes[s]};
+        for (int i = 0; i < 3; i++) {
+            info->messages += of_stage[i]->messages;
+            info->bytes += of_stage[i]->bytes;
+        }
     }
     info->messages += ranks->impulses.messages;
     info->bytes += ranks->impulses.bytes;

@@ -88,6 +88,19 @@ void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64
  * rank's numbers. */
 void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
 
+/* In a concurrent stage, the changes of u that a part of one rank makes to a body of another rank. */
+typedef struct cs_changes {
+    int64_t sends, receives;
+    const int64_t *send_body, *send_part;       /* (sends): a ghost and an own part */
+    const int64_t *receive_body, *receive_part; /* (receives): an own body and a part of another rank */
+} cs_changes;
+cs_changes cs_ranks_changes(const cs_ranks *ranks, int64_t stage);
+
+/* Sends these changes to the bodies' owners: those in values from send_place[i] on (sends) arrive from receive_place[i] on
+ * (receives). */
+void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
+                               const int64_t *send_place, const int64_t *receive_place);
+
 /* Whether this rank has contacts that another one visits, or visits contacts that another one has too; and after a sweep,
  * values: impulses, that of row i at place[i] (rows of the problem). <- those of the rank that visits the contact. */
 int cs_ranks_borrow(const cs_ranks *ranks);

@@ -340,6 +340,9 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     case CS_BORDER_SEQUENTIAL: cs_plan_close(plan, CS_SEQUENTIAL, blocks); break;
     case CS_BORDER_CHECKERBOARD:
         status = cs_plan_checkerboard(graph, parts, first, scratch, plan, error);
+        break;
+    case CS_BORDER_CONCURRENT:
+        status = cs_plan_concurrent_border(graph, parts, first, scratch, plan, error);
     }
 
     /* Sort chunks by colour: in the interiors, and in the border if it is a checkerboard. */

@@ -8,7 +8,8 @@ enum { STRATEGY, BORDER, PRIORITY, OPTIONS };
 
 /* In the sequence of cs_labelling and of cs_border. */
 static const char *const strategies[] = {"auto", "slices", "natural", NULL};
-static const char *const borders[] = {"colored", "sequential", "checkerboard", NULL};
+static const char *const borders[] = {"colored", "sequential", "checkerboard", "concurrent",
+                                      NULL};
 
 static const cs_option options_of_partition[OPTIONS] = {
     [STRATEGY] = CS_WORD_OPTION(
@@ -21,7 +22,10 @@ static const cs_option options_of_partition[OPTIONS] = {
                        "how the contacts between parts are visited: \"colored\", \"sequential\", "
                        "or \"checkerboard\": each contact is assigned to one of its two parts, the "
                        "lower one or that of a body with very many contacts, and parts whose "
-                       "shares do not meet are swept in parallel, colour by colour"),
+                       "shares do not meet are swept in parallel, colour by colour; or "
+                       "\"concurrent\": all parts at once, each with the others' velocities from "
+                       "before, and the changes are added (S1 section 7.1), which converges more "
+                       "slowly and may diverge"),
     [PRIORITY] = {.name = "priority",
                   .summary = "the sequence in which the contacts of the border choose their "
                              "colours, as in the order colored: \"natural\" or \"hash\"",

@@ -92,7 +92,15 @@ static void run_on_ranks(cs_packed *packed)
     for (int64_t i = 0; i < stages; i++) {
         int64_t s = packed->backwards ? stages - 1 - i : i, end = first;
         while (end < packed->phases && phase_of(packed, end)->stage == &schedule->stage[s]) end++;
-        run_phases(packed, first, end);
+
+        /* The changes of concurrent parts come to the owners of the bodies before they are added. */
+        int64_t merge = first;
+        while (merge < end && phase_of(packed, merge)->number != packed->scheme->merge) merge++;
+        run_phases(packed, first, merge);
+        if (packed->absent)
+            cs_ranks_exchange_changes(packed->ranks, s, packed->velocity, packed->change_from[s],
+                                      packed->change_to[s]);
+        run_phases(packed, merge, end);
         cs_ranks_return(packed->ranks, s, packed->velocity, packed->body_place);
         cs_ranks_exchange(packed->ranks, s, packed->velocity, packed->body_place);
         first = end;
