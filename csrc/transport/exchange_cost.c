@@ -81,7 +81,7 @@ cs_status cs_exchange_cost(cs_transport *transport, int64_t bytes, int64_t count
 
     *seconds = 0;
     if (!status && !(pause > 0)) status = run_without_pause(own.exchange, count, seconds, &local);
-    double each, total = 0;
+    double each = 0, total = 0;
     for (int64_t i = 0; i < count && pause > 0 && !status; i++) {
         status = run_with_pause(own.exchange, pause, &each, &local);
         total += each;

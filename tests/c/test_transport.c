@@ -348,10 +348,10 @@ static void refuse(job *j, cs_transport *transport)
         cs_neighbour neighbour[2];
         const char *message;
     } bad[] = {
-        {{{0}}, "u: neighbour 0 of rank 0 is rank 0, but another one of 2 is needed"},
-        {{{2}}, "u: neighbour 0 of rank 0 is rank 2, but another one of 2 is needed"},
-        {{{1, NULL, -8, NULL, 0}}, "u: rank 0 sends -8 bytes to rank 1 and receives 0"},
-        {{{1}, {1}}, "u: rank 0 names rank 1 twice"},
+        {{{.rank = 0}}, "u: neighbour 0 of rank 0 is rank 0, but another one of 2 is needed"},
+        {{{.rank = 2}}, "u: neighbour 0 of rank 0 is rank 2, but another one of 2 is needed"},
+        {{{.rank = 1, .send_bytes = -8}}, "u: rank 0 sends -8 bytes to rank 1 and receives 0"},
+        {{{.rank = 1}, {.rank = 1}}, "u: rank 0 names rank 1 twice"},
     };
     if (cs_transport_rank(transport) != 0) return;
     cs_exchange *exchange;
