@@ -150,7 +150,10 @@ def assert_shares(problem: cs.Problem, labels: np.ndarray, parts: int, shares: l
         assert share.contact.tolist() == wanted.tolist()
         assert share.part.tolist() == part[wanted].tolist()
         inside = free | np.array(
-            [len(set(row[m].tolist())) <= 1 for row, m in zip(label[partners], moves[partners])]
+            [
+                len(set(row[m].tolist())) <= 1
+                for row, m in zip(label[partners], moves[partners], strict=False)
+            ]
         )
         assert share.inside.tolist() == inside[wanted].tolist()
         owned = moves[:-1] & (labels >= first) & (labels < end)

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 SECONDS = 30  # after which a test gives up
 
 
@@ -56,7 +58,7 @@ def on_ranks(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
     def work(rank: int) -> None:
         try:
             results[rank] = function(comms[rank], *args)
-        except BaseException as error:  # noqa: BLE001 (told to the caller)
+        except BaseException as error:
             errors[rank] = error
             shared.barrier.abort() if isinstance(error, AssertionError) else None
 
@@ -82,11 +84,10 @@ class RanksError(Exception):
 
 def refused(size: int, function: Callable[..., Any], *args: Any) -> Exception:
     """Return the error that all ranks raise, which is the same on each."""
-    try:
+    with pytest.raises(RanksError) as caught:
         on_ranks(size, function, *args)
-    except RanksError as error:
-        texts = {(type(one), str(one)) for one in error.errors}
-        assert len(texts) == 1, texts
-        assert isinstance(error.errors[0], Exception), error.errors
-        return error.errors[0]
-    raise AssertionError("no rank raised an error")
+    errors = caught.value.errors
+    texts = {(type(one), str(one)) for one in errors}
+    assert len(texts) == 1, texts
+    assert isinstance(errors[0], Exception), errors
+    return errors[0]

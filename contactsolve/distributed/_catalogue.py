@@ -102,9 +102,7 @@ class Catalogue:
             contacts = tuple(rows._replace(bodies=numbers[rows.bodies]) for rows in contacts)
         self.contacts = [
             self._collected("contact", g, spread, rows)
-            for g, (spread, rows) in enumerate(
-                zip(self.contact_spread, contacts, strict=True)
-            )
+            for g, (spread, rows) in enumerate(zip(self.contact_spread, contacts, strict=True))
         ]
 
     def _collected(self, kind: str, g: int, spread: Spread, rows: Any) -> Any:
@@ -215,7 +213,9 @@ def _filled(comm: Communicator, given: Given, structure: Structure) -> Given:
     # Widths that are zero on some ranks.
     own = [one.compliance.shape[1] for one in contacts], [one.position.shape[1] for one in bodies]
     every = comm.allgather(own)
-    widths = [[max(column) for column in zip(*side, strict=True)] for side in zip(*every, strict=True)]
+    widths = [
+        [max(column) for column in zip(*side, strict=True)] for side in zip(*every, strict=True)
+    ]
     return given._replace(
         contacts=tuple(
             one._replace(compliance=_widened(one.compliance, width))
@@ -301,9 +301,7 @@ def _merged(kind: str, what: str, spread: Spread, rows: Any, origin: Origin) -> 
     return rows
 
 
-def _compare(
-    kind: str, what: str, name: str, again: np.ndarray, rows: Any, origin: Origin
-) -> None:
+def _compare(kind: str, what: str, name: str, again: np.ndarray, rows: Any, origin: Origin) -> None:
     """Raise if rows of one id differ in an array; `again` are the first ones of pairs."""
     array = getattr(rows, name)
     differ = (array[again] != array[again + 1]).reshape(len(again), -1)
@@ -319,6 +317,4 @@ def _compare(
         for i in (first, first + 1)
     )
     reason = "one rank owns a body" if name == "label" else "all ranks that give it need the same"
-    raise FoundError(
-        f"{_ARGUMENT[name]}:{index} of {kind} {rows.ids[first]} is {sides}: {reason}"
-    )
+    raise FoundError(f"{_ARGUMENT[name]}:{index} of {kind} {rows.ids[first]} is {sides}: {reason}")

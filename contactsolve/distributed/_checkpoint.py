@@ -6,6 +6,7 @@ so that any number of ranks can go on from it.
 
 from __future__ import annotations
 
+import itertools
 import json
 from os import PathLike
 from pathlib import Path
@@ -106,7 +107,7 @@ def _by_group(value: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarr
 
 def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> list[Piece]:
     firsts = share.contact_first if kind == "contact" else share.body_first
-    counts = [end - first for first, end in zip(firsts[:-1], firsts[1:], strict=True)]
+    counts = [end - first for first, end in itertools.pairwise(firsts)]
     return [
         Piece(f"{name}/{g}", value, Spread(share.comm, count))
         for g, (value, count) in enumerate(zip(values, counts, strict=True))

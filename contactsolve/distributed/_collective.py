@@ -76,7 +76,7 @@ def together(
     failure: Exception | None = None
     try:
         result = function(*args, **keywords)
-    except Exception as error:  # noqa: BLE001 (raised again below, on all ranks)
+    except Exception as error:
         failure = error
     told = None if failure is None else (type(failure).__name__, str(failure))
     for rank, found in enumerate(comm.allgather(told)):

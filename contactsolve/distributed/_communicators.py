@@ -15,7 +15,13 @@ from contactsolve.distributed._mpi import communicator as of_mpi
 __all__ = ["alone", "communicator"]
 
 # What programs that start the processes of MPI leave in the environment of each.
-_STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE")
+_STARTED = (
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "PMIX_RANK",
+    "MPI_LOCALNRANKS",
+    "MV2_COMM_WORLD_SIZE",
+)
 
 
 def communicator(comm: Any = None) -> Communicator:

@@ -246,9 +246,7 @@ def _values(kind: BlockKind, parameters: np.ndarray) -> dict[str, np.ndarray]:
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def read_given(
-    path: str | PathLike[str], rank: int, ranks: int
-) -> tuple[Given, str, int | None]:
+def read_given(path: str | PathLike[str], rank: int, ranks: int) -> tuple[Given, str, int | None]:
     """Return a rank's range of the problem in a file, its name, and its parts if it has labels.
 
     Raises
@@ -264,8 +262,7 @@ def read_given(
             raise reader.error("the problem is made of a given matrix: J with bodies is needed")
         grouped = read_flag(reader, "problem/grouped")
         blocks = [
-            _read_contacts(reader, name, rank, ranks)
-            for name in reader.numbered("problem/groups")
+            _read_contacts(reader, name, rank, ranks) for name in reader.numbered("problem/groups")
         ]
         bodies = [
             _read_bodies(reader, name, rank, ranks) for name in reader.numbered("problem/bodies")
@@ -365,9 +362,7 @@ def _read_contacts(
     )
 
 
-def _set_of_range(
-    reader: Hdf5Reader, name: str, shape: tuple[int, int], begin: int, n: int
-) -> Set:
+def _set_of_range(reader: Hdf5Reader, name: str, shape: tuple[int, int], begin: int, n: int) -> Set:
     """Return a set with the values of n contacts; `shape` is that of b of all contacts."""
 
     def read(where: str, by_rows: bool, dimensions: int) -> np.ndarray:

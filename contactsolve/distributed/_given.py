@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contactsolve._arrays import finite_array, index_array
+from contactsolve._layout import Layout
 from contactsolve._partition import _movable
 from contactsolve.groups import Group, packed_bodies
 from contactsolve.problem import Problem
@@ -168,28 +169,26 @@ def given_of(
         )
 
     # Contacts.
-    contacts, blocks = [], []
-    _, _, (inverses, groups) = problem.__getstate__()
-    ids = _each("contact_ids", contact_ids, problem, len(groups))
-    for g, (layout, (_, pairs, b, feasible, compliance)) in enumerate(
-        zip(problem._groups, groups, strict=True)
-    ):
-        _refuse_function(feasible)
+    contacts, blocks, core = [], [], problem._core
+    ids = _each("contact_ids", contact_ids, problem, len(problem._groups))
+    for g, layout in enumerate(problem._groups):
+        _refuse_function(layout.set)
         count, rows = layout.shape
-        parameters = feasible.parameters(count, rows)
-        blocks.append(_kind_of(layout.dofs, rows, feasible))
+        compliance = core.compliance(g)
+        blocks.append(_kind_of(layout))
         contacts.append(
             ContactRows(
                 _ids(_at("contact_ids", g, problem), ids[g], count),
-                problem._core.jacobian(g).reshape(count, -1 if count else _size(layout)),
-                np.array(pairs, np.int64).reshape(count, len(layout.dofs)),
-                b.reshape(count, rows),
-                np.ascontiguousarray(parameters),
+                core.jacobian(g).reshape(count, rows * sum(layout.dofs)),
+                core.bodies(g).reshape(count, len(layout.dofs)),
+                core.b(g).reshape(count, rows),
+                np.ascontiguousarray(layout.set.parameters(count, rows)),
                 np.zeros((count, 0)) if compliance is None else compliance.reshape(count, rows),
             )
         )
 
     # Bodies.
+    inverses = problem._inverse_masses()
     moves, bodies, first = _movable(problem), [], 0
     ids = _each("body_ids", body_ids, problem, len(inverses))
     label = _each("labels", _by_group(labels, problem), problem, len(inverses))
@@ -212,14 +211,9 @@ def given_of(
     )
 
 
-def _size(layout: Any) -> int:
-    """Return how many numbers the Jacobian of a block has."""
-    return layout.rows * sum(layout.dofs)
-
-
-def _kind_of(dofs: tuple[int, ...], rows: int, feasible: Set) -> BlockKind:
-    parameters = tuple((one.name, one.of_rows, tuple(one.shape)) for one in feasible.values)
-    return BlockKind(rows, tuple(dofs), feasible.name, parameters)
+def _kind_of(layout: Layout) -> BlockKind:
+    parameters = tuple((one.name, one.of_rows, tuple(one.shape)) for one in layout.set.values)
+    return BlockKind(layout.rows, tuple(layout.dofs), layout.set.name, parameters)
 
 
 def _refuse_function(feasible: Set) -> None:

@@ -69,9 +69,7 @@ def scatter(
             return NOTHING
         if not isinstance(problem, LocalProblem):
             raise TypeError(f"problem is {type(problem).__name__}: a Problem is needed")
-        return given_of(
-            problem, None, None, None if isinstance(labels, str) else labels, positions
-        )
+        return given_of(problem, None, None, None if isinstance(labels, str) else labels, positions)
 
     found = together(comm, given)
     name = comm.allgather(problem.name if comm.rank == root and problem else "")[root]
@@ -146,9 +144,7 @@ def _ranges(given: Given, name: str, values: np.ndarray) -> list[np.ndarray]:
     if len(values) != sum(given.totals):
         raise ValueError(f"{name} has {len(values)} entries: there are {sum(given.totals)} bodies")
     firsts = np.cumsum([0, *given.totals[:-1]])
-    return [
-        values[first + rows.ids] for first, rows in zip(firsts, given.bodies, strict=True)
-    ]
+    return [values[first + rows.ids] for first, rows in zip(firsts, given.bodies, strict=True)]
 
 
 def scenario(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from contactsolve import _core
-from contactsolve.distributed._collective import Spread, deliver, fetch
+from contactsolve.distributed._collective import Spread, deliver, fetch, together
 from contactsolve.distributed._coloring import colored
 from contactsolve.distributed._share import Share
 from contactsolve.orders import Order
@@ -86,10 +86,12 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
         return _one_stage(share, "simultaneous", order.name)
     if order.name == "natural" and share.parts == 1:
         return _one_stage(share, "sequential", order.name)
-    if order.name == "colored" and not set(settings) - {"strategy", "priority"}:
-        if settings.get("strategy", "greedy") == "greedy":
-            return _colored(share, settings.get("priority", "natural"))
+    is_greedy = not set(settings) - {"strategy", "priority"}
+    is_greedy = is_greedy and settings.get("strategy", "greedy") == "greedy"
+    if order.name == "colored" and is_greedy:
+        return _colored(share, settings.get("priority", "natural"))
     if order.name == "partition":
+        together(share.comm, _check_labels, share, order)
         border = settings.get("border", "colored")
         if border == "colored":
             return _colored_border(share, settings.get("priority", "natural"))
@@ -109,6 +111,28 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
             f"or an order with stages, such as 'colored'"
         )
     raise ValueError(f"order={order!r} is not for distributed problems: known are {_KNOWN}")
+
+
+def _check_labels(share: Share, order: Order) -> None:
+    """Raise unless the parts of an order are those of the problem."""
+    labels = order.labels
+    if isinstance(labels, str) or "strategy" in order.settings:
+        strategy = labels if isinstance(labels, str) else order.settings["strategy"]
+        raise ValueError(
+            f"strategy={strategy!r} is given, but the problem has its parts: give "
+            f"labels={strategy!r} to the problem"
+        )
+    if labels is None:
+        return
+    if len(labels) != share.all_bodies:
+        raise ValueError(f"labels has {len(labels)} entries: there are {share.all_bodies} bodies")
+    differ = np.flatnonzero((share.label >= 0) & (labels[share.body] != share.label))
+    if len(differ):
+        body = share.body[differ[0]]
+        raise ValueError(
+            f"labels[{body}] is {labels[body]}, but the problem has that body in part "
+            f"{share.label[differ[0]]}: leave out the labels of the order"
+        )
 
 
 # ---- orders -------------------------------------------------------------------------------------
@@ -132,8 +156,12 @@ def _colored(share: Share, priority: str) -> Plan:
     """Return one independent stage for each colour."""
     colors = colored(share, np.ones(len(share.contact), bool), priority)
     return _staged(
-        share, colors.color, [_KINDS["independent"]] * colors.count, colors.count, colors.rounds,
-        "colored", share.part,
+        colors.color,
+        [_KINDS["independent"]] * colors.count,
+        colors.count,
+        colors.rounds,
+        "colored",
+        share.part,
     )
 
 
@@ -142,7 +170,7 @@ def _colored_border(share: Share, priority: str) -> Plan:
     colors = colored(share, ~share.inside, priority, by_palette=True)
     kinds = [_KINDS["disjoint"], *[_KINDS["independent"]] * colors.count]
     stage = np.where(share.inside, 0, colors.color + 1)
-    return _staged(share, stage, kinds, colors.count, colors.rounds, "partition", share.part)
+    return _staged(stage, kinds, colors.count, colors.rounds, "partition", share.part)
 
 
 def _checkerboard(share: Share) -> Plan:
@@ -152,7 +180,7 @@ def _checkerboard(share: Share) -> Plan:
     count = int(color.max(initial=-1)) + 1
     stage = np.where(share.inside, 0, color[part] + 1)
     kinds = [_KINDS["disjoint"]] * (count + 1)
-    return _staged(share, stage, kinds, count, 0, "partition", part)
+    return _staged(stage, kinds, count, 0, "partition", part)
 
 
 def _concurrent_border(share: Share) -> Plan:
@@ -164,7 +192,6 @@ def _concurrent_border(share: Share) -> Plan:
 
 
 def _staged(
-    share: Share,
     stage: np.ndarray,
     kinds: list[int],
     colors: int,
@@ -246,4 +273,3 @@ def _colors_of_parts(share: Share, part: np.ndarray) -> np.ndarray:
         taken = {int(color[other]) for other in meets[one]}
         color[one] = next(c for c in range(len(taken) + 1) if c not in taken)
     return color
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,9 @@ def ranges_of(share: Share) -> Ranges:
     for g, rows in enumerate(given.contacts):
         mine = slice(begin, begin + len(rows.ids))
         kept, begin = share.owns_contact[mine], mine.stop
-        compliance = rows.compliance if rows.compliance.shape[1] else np.zeros((len(kept), width[g]))
+        compliance = (
+            rows.compliance if rows.compliance.shape[1] else np.zeros((len(kept), width[g]))
+        )
         whole = rows._replace(
             ids=share.contact[mine] - share.contact_first[g],
             bodies=number[rows.bodies],
@@ -69,9 +72,7 @@ def ranges_of(share: Share) -> Ranges:
 
 
 def _spreads(share: Share, firsts: tuple[int, ...]) -> list[Spread]:
-    return [
-        Spread(share.comm, end - first) for first, end in zip(firsts[:-1], firsts[1:], strict=True)
-    ]
+    return [Spread(share.comm, end - first) for first, end in itertools.pairwise(firsts)]
 
 
 def _sorted(share: Share, spread: Spread, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -88,9 +89,7 @@ def _filled(spread: Spread, ids: np.ndarray, inverse: np.ndarray, label: np.ndar
     labels = np.zeros(count, np.int64)
     inverses[ids - spread.begin] = inverse
     labels[ids - spread.begin] = label
-    return BodyRows(
-        np.arange(spread.begin, spread.end), inverses, labels, np.zeros((count, 0))
-    )
+    return BodyRows(np.arange(spread.begin, spread.end), inverses, labels, np.zeros((count, 0)))
 
 
 def spread_rows(share: Share, values: list[np.ndarray]) -> list[np.ndarray]:
@@ -125,7 +124,9 @@ def spread_velocities(share: Share, values: list[np.ndarray]) -> list[np.ndarray
         For each group ``(n, ...)``, of the bodies of the share; those of their owners count.
     """
     found, begin = [], 0
-    for g, (value, spread) in enumerate(zip(values, _spreads(share, share.body_first), strict=True)):
+    for g, (value, spread) in enumerate(
+        zip(values, _spreads(share, share.body_first), strict=True)
+    ):
         mine = slice(begin, begin + len(value))
         kept, begin = share.owns_body[mine], mine.stop
         ids = share.body[mine] - share.body_first[g]

@@ -1,9 +1,9 @@
 """A rank's share of a problem: its bodies, all contacts at them, and the bodies beyond.
 
-    bodies     owned: of the rank's parts | ghosts: of other ranks, in contact with owned ones | fixed
+    bodies     owned: of the rank's parts | ghosts: in contact with owned ones | immovable
     contacts   all that act on an owned body, in ascending order of their numbers
 
-A contact between bodies of several ranks is in the share of each of them (`csrc/distributed/share.h`).
+A contact between bodies of several ranks is in the share of each (`csrc/distributed/share.h`).
 """
 
 from __future__ import annotations
@@ -165,9 +165,7 @@ def _by_group(numbers: np.ndarray, firsts: list[int]) -> list[np.ndarray]:
     return np.split(numbers, np.searchsorted(numbers, firsts[1:-1])) if len(firsts) > 1 else []
 
 
-def _contacts(
-    catalogue: Catalogue, parts: int
-) -> tuple[list[ContactRows], np.ndarray, np.ndarray]:
+def _contacts(catalogue: Catalogue, parts: int) -> tuple[list[ContactRows], np.ndarray, np.ndarray]:
     """Return the contacts at the rank's bodies, the part of each, and whether it is inside."""
     comm, came, parts_of, insides = catalogue.comm, [], [np.zeros(0, np.int64)], [np.zeros(0, bool)]
     for g, rows in enumerate(catalogue.contacts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from os import PathLike
@@ -199,7 +200,7 @@ class Problem:
     def _by_group(self, numbers: np.ndarray, firsts: tuple[int, ...]) -> Any:
         ids = [
             numbers[(numbers >= first) & (numbers < end)] - first
-            for first, end in zip(firsts[:-1], firsts[1:], strict=True)
+            for first, end in itertools.pairwise(firsts)
         ]
         return ids if self.share.structure.grouped else ids[0]
 
@@ -231,7 +232,7 @@ class Problem:
         return gathered_problem(self.share, _root(self.comm, root), self.name)
 
     def gather_labels(self, root: int | None = None) -> np.ndarray | None:
-        """Return the part of each body of the whole problem, ``(all_bodies,)``, 0 for immovable ones.
+        """Return the part of each body, ``(all_bodies,)``, 0 for immovable ones.
 
         With ``contactsolve.orders.partition(labels)`` one process solves the problem in the same
         parts. All ranks call this together; `root` is as for `gather`.
@@ -328,7 +329,7 @@ def _shown(part: Any) -> str:
 
 
 def _strategy(given: Given, labels: Any) -> str | None:
-    """Return how the rank finds labels; None for given ones, ``""`` for a rank without an opinion."""
+    """Return how labels are found; None: given ones, ``""``: this rank has no bodies."""
     if isinstance(labels, str):
         if labels not in LABELLINGS:
             known = ", ".join(map(repr, LABELLINGS))
@@ -388,4 +389,3 @@ def _check_labels(given: Given, strategy: str | None, parts: int) -> None:
                 f"{name}[{wrong[0]}] is {rows.label[wrong[0]]}: there are {parts} parts, numbered "
                 f"from 0 to {parts - 1}"
             )
-

@@ -9,8 +9,8 @@
  * same impulse, and only velocities u = G^T lambda travel, from a body's owner to the ranks that have the body as a ghost.
  *
  * The problem of a rank has the same groups of bodies and of blocks as the whole problem, also where they are empty. */
-#ifndef CS_SHARE_H
-#define CS_SHARE_H
+#ifndef CS_DISTRIBUTED_SHARE_H
+#define CS_DISTRIBUTED_SHARE_H
 
 #include "order/schedule.h"
 

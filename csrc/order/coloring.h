@@ -15,12 +15,12 @@ typedef struct cs_coloring {
 
 /* How blocks are coloured. */
 typedef struct cs_coloring_options {
-    int fixed_as_body; /* contacts with the same immovable body conflict, as in S1 */
-    int balanced;      /* choose the least used free colour instead of the lowest one */
+    int fixed_as_body;    /* contacts with the same immovable body conflict, as in S1 */
+    int balanced;         /* choose the least used free colour instead of the lowest one */
     cs_priority priority; /* the sequence in which the blocks are coloured */
     int64_t colors; /* balanced: target number; 0: highest edge degree, -1: as greedy colouring */
     int multiple_of_parts;             /* balanced: round the target up to a multiple of `parts` */
-    int parallel; /* colour `parts` ranges at once, in rounds; not by hash */
+    int parallel;                      /* colour `parts` ranges at once, in rounds; not by hash */
     int parts, threads, exact_threads; /* as in cs_order_options */
 } cs_coloring_options;
 

@@ -11,9 +11,10 @@ static const int64_t most_colors = (int64_t)1 << 31;
 
 /* The colours taken at a body by blocks of higher priority. */
 typedef struct body_colors {
-    uint64_t taken; /* bit c is set if colour c < BITS is taken */
+    uint64_t taken;    /* bit c is set if colour c < BITS is taken */
     cs_color_set more; /* the others */
-    int64_t below; /* all colours below are taken; by the rule of the palette, the lowest colour >= BITS that is free */
+    int64_t
+        below; /* all colours below are taken; by the rule of the palette, the lowest colour >= BITS that is free */
 } body_colors;
 
 /* One round. */
@@ -100,8 +101,7 @@ static cs_status check(const cs_shared_coloring *c, int64_t *pages, cs_error *er
     }
     for (int64_t i = 0; i < c->blocks * c->partners; i++)
         if (c->body[i] < -1 || c->body[i] >= c->bodies)
-            return cs_fail(error, CS_INVALID,
-                           "bodies[%lld, %lld] is %lld: there are %lld bodies",
+            return cs_fail(error, CS_INVALID, "bodies[%lld, %lld] is %lld: there are %lld bodies",
                            (long long)(i / c->partners), (long long)(i % c->partners),
                            (long long)c->body[i], (long long)c->bodies);
 

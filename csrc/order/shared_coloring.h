@@ -18,9 +18,9 @@
 
 typedef struct cs_shared_coloring {
     int64_t blocks, bodies;
-    int partners;            /* places for bodies of each block, at most CS_MAX_PARTNERS */
-    const int64_t *body;     /* (blocks, partners): the movable bodies; -1 where fixed or none */
-    const int64_t *sequence; /* (blocks): the blocks, highest priority first */
+    int partners;             /* places for bodies of each block, at most CS_MAX_PARTNERS */
+    const int64_t *body;      /* (blocks, partners): the movable bodies; -1 where fixed or none */
+    const int64_t *sequence;  /* (blocks): the blocks, highest priority first */
     const unsigned char *own; /* (blocks): whether this rank colours the block */
     int by_palette; /* the rule of order/greedy_palette.h beyond 64 colours, which borders of a partition follow */
     int64_t *color; /* (blocks): in and out; -1: not known yet */

@@ -18,8 +18,8 @@ PyObject *core_hash_sequence(PyObject *module, PyObject *numbers)
     cs_error error = {0};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = cs_sort_by_hash(PyArray_DATA(number), count,
-                             PyArray_DATA((PyArrayObject *)sequence), &scratch, &error);
+    status = cs_sort_by_hash(PyArray_DATA(number), count, PyArray_DATA((PyArrayObject *)sequence),
+                             &scratch, &error);
     cs_arena_clear(&scratch);
     Py_END_ALLOW_THREADS
     if (status) {

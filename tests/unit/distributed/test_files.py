@@ -71,7 +71,11 @@ def test_files_of_one_process_are_read_in_ranges(tmp_path, name):
 
 def test_sets_with_bounds_and_shapes_are_read_in_ranges(tmp_path):
     rng = np.random.default_rng(0)
-    J, bodies, b = rng.normal(size=(9, 2, 3, 3)), rng.integers(0, 6, (9, 2)), rng.normal(size=(9, 3))
+    J, bodies, b = (
+        rng.normal(size=(9, 2, 3, 3)),
+        rng.integers(0, 6, (9, 2)),
+        rng.normal(size=(9, 3)),
+    )
     polygon = np.array([[-1.0, -1.0], [1.0, -1.0], [0.0, 2.0]])
     for number, feasible in enumerate(
         [
@@ -81,9 +85,12 @@ def test_sets_with_bounds_and_shapes_are_read_in_ranges(tmp_path):
             cs.sets.polygon(polygon, 0.5),
         ]
     ):
-        problem, path = cs.Problem(J, np.ones((6, 3)), b, bodies=bodies, sets=feasible), tmp_path
-        problem.save(path / f"{number}.hdf5")
-        read = lambda comm, n=number: distributed.read(path / f"{n}.hdf5", comm=comm).gather()
+        problem = cs.Problem(J, np.ones((6, 3)), b, bodies=bodies, sets=feasible)
+        problem.save(tmp_path / f"{number}.hdf5")
+
+        def read(comm, n=number):
+            return distributed.read(tmp_path / f"{n}.hdf5", comm=comm).gather()
+
         for found in on_ranks(2, read):
             assert_same(found, problem)
 
@@ -191,7 +198,8 @@ def state_of(share, problem: cs.Problem, factor: float) -> Checkpoint:
     """Values that contacts and bodies have by their numbers."""
     firsts = np.cumsum([0, *(x.contacts for x in problem._groups)])
     rows = [
-        factor * (share.contact[(share.contact >= a) & (share.contact < b), None] + np.arange(m) / 8)
+        factor
+        * (share.contact[(share.contact >= a) & (share.contact < b), None] + np.arange(m) / 8)
         for a, b, m in zip(firsts, firsts[1:], [x.rows for x in problem._groups], strict=False)
     ]
     firsts = np.cumsum([0, *(shape[0] for shape in problem._bodies)])
@@ -272,9 +280,7 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
 def test_the_documented_datasets_are_those_of_the_files(tmp_path):
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
     own = set(re.findall(r"^\| `([^`]+)` \|", text[text.index("## Files of many") :], re.MULTILINE))
-    plain = set(
-        re.findall(r"^\| `([^`]+)` \|", text[: text.index("## A recording")], re.MULTILINE)
-    )
+    plain = set(re.findall(r"^\| `([^`]+)` \|", text[: text.index("## A recording")], re.MULTILINE))
     problem, labels, found = PROBLEMS["joined"](), random_labels(PROBLEMS["joined"](), 5), set()
 
     def written(comm):

@@ -95,9 +95,7 @@ def test_hashes_need_few_rounds(size):
 
     def rounds(comm):
         share = distributed.scatter(problem, labels=labels, parts=5, comm=comm).share
-        return [
-            plan_of(share, orders.colored(priority=one)).rounds for one in ("natural", "hash")
-        ]
+        return [plan_of(share, orders.colored(priority=one)).rounds for one in ("natural", "hash")]
 
     for natural, hashed in on_ranks(size, rounds):
         if size == 1:
@@ -132,6 +130,10 @@ def test_orders_that_ranks_cannot_share_are_named():
         "cache": "not for distributed problems",
         orders.colored("balanced"): "not for distributed problems",
         orders.partition(border="sequential"): "border='sequential' visits",
+        orders.partition("slices"): "give labels='slices' to the problem",
+        orders.partition("metis"): "give labels='metis' to the problem",
+        orders.partition([0, 1] * 4): r"labels\[1\] is 1, but the problem has that body in part 0",
+        orders.partition([0, 1]): "labels has 2 entries: there are 8 bodies",
     }.items():
         with pytest.raises(Exception, match=message):
             on_ranks(2, planned, order, 2)
@@ -265,7 +267,8 @@ def test_the_option_of_priority_is_checked():
         orders.partition(border="checkerboard", priority="hash")
     with pytest.raises(ValueError, match="priority: 'size' is unknown; known: natural, hash"):
         orders.colored(priority="size")
-    assert "hash" in str(orders.colored.__doc__) and "hash" in str(orders.partition.__doc__)
+    assert "hash" in str(orders.colored.__doc__)
+    assert "hash" in str(orders.partition.__doc__)
     assert repr(orders.colored(priority="hash")) == "colored(priority='hash')"
 
 
@@ -288,8 +291,6 @@ def test_a_round_refuses_what_other_ranks_cannot_have_sent():
         ([0, 1], bodies, [2**40, -1], r"colors\[0\] is 1099511627776: it is no colour"),
     ]:
         with pytest.raises(ValueError, match=message):
-            _core.color_shared(
-                np.array(sequence), at, 1, own, np.array(colors, np.int64), False
-            )
+            _core.color_shared(np.array(sequence), at, 1, own, np.array(colors, np.int64), False)
     with pytest.raises(ValueError, match="colors has another type or shape"):
         _core.color_shared(np.arange(2), bodies, 1, own, np.zeros(2), False)

@@ -61,8 +61,10 @@ CASES = {
     "negative id": ({1: {"contact_ids": put(0, value=-3)}}, r"rank 1: contact_ids\[0\] is -3"),
     "far id": (
         {2: {"contact_ids": put(1, value=10**15)}},
-        r"rank 2: contact_ids\[1\] is 1000000000000000: all ranks give 6 contacts, whose ids are "
-        r"0 to 5",
+        (
+            r"rank 2: contact_ids\[1\] is 1000000000000000: all ranks give 6 contacts, whose ids "
+            r"are 0 to 5"
+        ),
     ),
     "far body": (
         {1: {"body_ids": put(2, value=12)}},
@@ -73,25 +75,38 @@ CASES = {
         r"rank 1: contact_ids\[1\] is 2, as contact_ids\[0\]",
     ),
     "a contact of nobody": (
-        {0: {"J": np.ones((1, 2, 2, 3)), "b": np.ones((1, 2)), "bodies": np.array([[-1, 0]]),
-             "contact_ids": np.array([0])}},
+        {
+            0: {
+                "J": np.ones((1, 2, 2, 3)),
+                "b": np.ones((1, 2)),
+                "bodies": np.array([[-1, 0]]),
+                "contact_ids": np.array([0]),
+            }
+        },
         r"rank 2: contact_ids\[1\] is 5: all ranks give 5 contacts",
     ),
     "two owners": (
         {1: {"labels": put(0, value=2)}},
-        r"labels: of body 1 is 0 on rank 0 \(body_ids\[1\]\) and 2 on rank 1 \(body_ids\[0\]\): "
-        r"one rank owns a body",
+        (
+            r"labels: of body 1 is 0 on rank 0 \(body_ids\[1\]\) and 2 on rank 1 "
+            r"\(body_ids\[0\]\): one rank owns a body"
+        ),
     ),
     "other mass": (
         {2: {"Minv": put(0, 1, value=9.5)}},
-        r"Minv: entry 1 of body 3 is 4 on rank 1 \(body_ids\[2\]\) and 9.5 on rank 2 "
-        r"\(body_ids\[0\]\): all ranks that give it need the same",
+        (
+            r"Minv: entry 1 of body 3 is 4 on rank 1 \(body_ids\[2\]\) and 9.5 on rank 2 "
+            r"\(body_ids\[0\]\): all ranks that give it need the same"
+        ),
     ),
     "label": (
         {2: {"labels": put(1, value=3)}},
         r"rank 2: labels\[1\] is 3: there are 3 parts, numbered from 0 to 2",
     ),
-    "negative label": ({0: {"labels": put(0, value=-1)}}, r"rank 0: labels\[0\] is -1: there are 3"),
+    "negative label": (
+        {0: {"labels": put(0, value=-1)}},
+        r"rank 0: labels\[0\] is -1: there are 3",
+    ),
     "shape of labels": ({0: {"labels": [0, 0, 0, 0]}}, r"rank 0: labels has shape \(4,\): \(2,\)"),
     "unequal parts": ({1: {"parts": 4}}, "parts is 4 on rank 1 and 3 on rank 0: all ranks need"),
     "unequal labels": (
@@ -147,15 +162,24 @@ def test_a_contact_or_body_of_nobody_is_named():
         ids = np.where(np.arange(2) == 1, 2, 0)
         own = cs.Problem(np.ones((1, 2, 1, 3)), np.ones((2, 3)), [0.0], bodies=[[0, 1]])
         return distributed.Problem(
-            own.J, own.Minv, own.b, bodies=own.bodies, body_ids=ids, contact_ids=[comm.rank],
-            labels=[0, 0], parts=2, comm=comm,
+            own.J,
+            own.Minv,
+            own.b,
+            bodies=own.bodies,
+            body_ids=ids,
+            contact_ids=[comm.rank],
+            labels=[0, 0],
+            parts=2,
+            comm=comm,
         )
 
     assert str(refused(2, gap)) == "body_ids: body 1 is given by no rank, but body 2 is"
 
 
 def test_too_many_ranks_learn_how_many_parts_they_need():
-    error = refused(4, lambda comm: distributed.scatter(cs.scenarios.box_stack(2), parts=3, comm=comm))
+    error = refused(
+        4, lambda comm: distributed.scatter(cs.scenarios.box_stack(2), parts=3, comm=comm)
+    )
     assert str(error) == (
         "parts is 3, but there are 4 ranks, each of which needs a part: give parts=4 or more. "
         "Results depend on parts, not on ranks"
@@ -222,7 +246,11 @@ def test_errors_of_all_kinds_reach_all_ranks():
 
     for error, kind, message in [
         (MemoryError("of 8 bytes"), MemoryError, "rank 1: of 8 bytes"),
-        (UnicodeDecodeError("utf-8", b"a", 0, 1, "x"), RuntimeError, "rank 1: UnicodeDecodeError: "),
+        (
+            UnicodeDecodeError("utf-8", b"a", 0, 1, "x"),
+            RuntimeError,
+            "rank 1: UnicodeDecodeError: ",
+        ),
         (np.linalg.LinAlgError("singular"), RuntimeError, "rank 1: LinAlgError: singular"),
     ]:
         found = refused(3, fails, error)
