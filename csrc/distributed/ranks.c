@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* Bodies of neighbours whose numbers travel: those of one neighbour after another, ascending. */
-typedef struct lists {
+typedef struct neighbour_lists {
     int64_t neighbours;
     int *rank;                               /* (neighbours) */
     int64_t *first_send, *first_receive;     /* (neighbours + 1) */
     int64_t *send, *receive;                 /* bodies */
     unsigned char *send_stage, *receive_stage; /* (sends or receives, width): stages after which they travel, bit by bit */
     int64_t width;
-} lists;
+} neighbour_lists;
 
 /* One exchange: the items whose numbers it carries, bodies or rows of lambda, and its buffers. */
 typedef struct carrier {
@@ -40,7 +40,7 @@ struct cs_ranks {
     int *owner;              /* (bodies): the rank that owns it; -1 if it is immovable */
     int *dof;                /* (bodies) */
     int64_t *velocity_place; /* (bodies): its first velocity in the problem's vector */
-    lists lists;
+    neighbour_lists lists;
     carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
     carrier *stage;           /* (stages): u after each stage, from the bodies' owners */
     carrier *back;            /* (stages): u after each disjoint stage, to the owners from whoever visited */
@@ -204,7 +204,7 @@ static cs_status find_travellers(cs_ranks *ranks, cs_arena *scratch, int64_t **s
 static void list_by_rank(const cs_ranks *ranks, const int64_t *pair, int64_t pairs, int64_t *first,
                          int64_t *body)
 {
-    const lists *lists = &ranks->lists;
+    const neighbour_lists *lists = &ranks->lists;
     int64_t i = 0;
     for (int64_t n = 0; n < lists->neighbours; n++) {
         first[n] = i;
@@ -218,8 +218,8 @@ static void list_by_rank(const cs_ranks *ranks, const int64_t *pair, int64_t pai
 static cs_status make_lists(cs_ranks *ranks, cs_error *error)
 {
     cs_arena scratch = {0};
-    lists *lists = &ranks->lists;
-    int64_t *send, *receive, sends, receives;
+    neighbour_lists *lists = &ranks->lists;
+    int64_t *send, *receive, sends = 0, receives = 0;
     cs_status status =
         find_travellers(ranks, &scratch, &send, &sends, &receive, &receives, error);
     if (status) goto out;
@@ -252,7 +252,7 @@ out:
 }
 
 /* The place of a body among those that travel to neighbour n; -1 if it does not. */
-static int64_t find_send(const lists *lists, int64_t n, int64_t body)
+static int64_t find_send(const neighbour_lists *lists, int64_t n, int64_t body)
 {
     int64_t low = lists->first_send[n], high = lists->first_send[n + 1];
     while (low < high) {
@@ -266,7 +266,7 @@ static int64_t find_send(const lists *lists, int64_t n, int64_t body)
 /* Notes that own bodies of a block travel after a stage to the neighbours that have them but do not visit the block. */
 static void note_block(cs_ranks *ranks, int64_t stage, int64_t kind, int64_t block)
 {
-    lists *lists = &ranks->lists;
+    neighbour_lists *lists = &ranks->lists;
     int64_t body[CS_MAX_PARTNERS];
     int ends = ends_of(ranks->problem, block, body);
     for (int i = 0; i < ends; i++) {
@@ -318,7 +318,7 @@ static cs_status make_exchange(cs_ranks *ranks, const char *what, char *out,
 /* Tells the neighbours after which stages bodies travel. Collective. */
 static cs_status tell_stages(cs_ranks *ranks, cs_error *error)
 {
-    lists *lists = &ranks->lists;
+    neighbour_lists *lists = &ranks->lists;
     cs_exchange *exchange = NULL;
     cs_arena scratch = {0};
     int64_t *send = cs_arena_take(&scratch, lists->neighbours, sizeof(int64_t));
@@ -391,7 +391,7 @@ static cs_status make_carrier(cs_ranks *ranks, int64_t stage, size_t size, const
                               carrier *c, cs_error *error)
 {
     /* What travels. */
-    const lists *lists = &ranks->lists;
+    const neighbour_lists *lists = &ranks->lists;
     int64_t neighbours = lists->neighbours;
     cs_arena scratch = {0};
     int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/instructions.h"
 #include "solver/judge.h"
+#include "solver/options.h"
 #include "transport/transport.h"
 
 #include <string.h>

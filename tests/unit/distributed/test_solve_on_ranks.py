@@ -13,12 +13,12 @@ from contactsolve.distributed.solver import Solver, solve
 
 def grid(n=5):
     """A grid of balls that roll: columns are coupled."""
-    return cs.scenarios.ball_grid(n, friction=0.1, velocity=0.5)
+    return cs.scenarios.ball_grid(n, mu=0.1, velocity=0.5)
 
 
 def chained():
     """Contacts between random bodies, some of them fixed."""
-    return cs.scenarios.random(contacts=300, bodies=60, seed=3)
+    return cs.scenarios.random(contacts=300, bodies=60, rng=3)
 
 
 def parts_of(problem, parts):
