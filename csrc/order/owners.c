@@ -1,4 +1,5 @@
 /* Which part of the problem each visit belongs to, and sums over these parts (cs_plan_own). */
+#include "core/ascending.h"
 #include "core/error.h"
 #include "order/schedule.h"
 
@@ -38,13 +39,14 @@ static cs_status count_parts(const cs_problem *problem, const int64_t *labels, i
     return CS_OK;
 }
 
-/* Sorts the visits of one stage by part, stably, and cuts it where a part begins, and after CS_CHUNK visits of one part.
+/* Sorts the visits of one stage by part and number, and cuts it where a part begins, and after CS_CHUNK visits of one part.
  * next (owners + 1) and sorted (blocks) are scratch. */
 static void sort_stage(cs_plan *plan, int64_t stage, int64_t *next, int64_t *sorted)
 {
-    /* Counting sort. */
+    /* By number, then by part. */
     int64_t first = plan->start[stage], count = plan->start[stage + 1] - first;
     int64_t *block = plan->block + first;
+    cs_sort_64(block, count);
     memset(next, 0, sizeof *next * (size_t)(plan->owners + 1));
     for (int64_t i = 0; i < count; i++) next[plan->owner[block[i]] + 1]++;
     for (int64_t p = 0; p < plan->owners; p++) next[p + 1] += next[p];

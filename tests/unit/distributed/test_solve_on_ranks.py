@@ -59,21 +59,22 @@ def reference(problem, labels, order, **options):
 
 
 PARTS = 8
+GAUSS_SEIDEL = {"method": "gauss_seidel"}
 CASES = {
     "jacobi": ("partition", {"method": "jacobi"}),
     "colors": ("colored", {"method": "gauss_seidel"}),
     "partition": ("partition", {"method": "gauss_seidel"}),
     "symmetric": ("partition", {"method": "symmetric_gauss_seidel"}),
-    "checkerboard": (cs.orders.partition("natural", border="checkerboard"), {}),
-    "concurrent": (cs.orders.partition("natural", border="concurrent"), {}),
+    "checkerboard": (cs.orders.partition(border="checkerboard"), GAUSS_SEIDEL),
+    "concurrent": (cs.orders.partition(border="concurrent"), GAUSS_SEIDEL),
     "nesterov": ("partition", {"method": "nesterov"}),
     "nncg": ("colored", {"method": "nncg"}),
     "nesterov over jacobi": ("partition", {"method": cs.methods.nesterov(over="jacobi")}),
-    "global": ("partition", {"r_factor": "global"}),
-    "float32": ("partition", {"dtype": "float32"}),
-    "mixed": ("colored", {"dtype": "mixed"}),
-    "general": ("partition", {"compressed": False}),
-    "scalar": ("partition", {"instructions": "scalar"}),
+    "global": ("partition", {**GAUSS_SEIDEL, "r_factor": "global"}),
+    "float32": ("partition", {**GAUSS_SEIDEL, "dtype": "float32"}),
+    "mixed": ("colored", {**GAUSS_SEIDEL, "dtype": "mixed"}),
+    "general": ("partition", {**GAUSS_SEIDEL, "compressed": False}),
+    "scalar": ("partition", {**GAUSS_SEIDEL, "instructions": "scalar"}),
     "balanced": ("partition", {"r_factor": "balanced", "method": "jacobi"}),
 }
 
