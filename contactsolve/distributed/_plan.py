@@ -188,7 +188,7 @@ def _concurrent_border(share: Share) -> Plan:
     on_border = bool(share.comm.allgather(bool((~share.inside).any())).count(True))
     kinds = [_KINDS["disjoint"], *([_KINDS["concurrent"]] if on_border else [])]
     stage = np.where(share.inside, 0, 1)
-    return _staged(share, stage, kinds, 0, 0, "partition", share.part)
+    return _staged(stage, kinds, 0, 0, "partition", share.part)
 
 
 def _staged(
@@ -199,7 +199,7 @@ def _staged(
     name: str,
     part: np.ndarray,
 ) -> Plan:
-    """Return contacts by stage: those of disjoint and concurrent stages by part, else by number."""
+    """Return contacts by stage: in disjoint and concurrent ones by part, else by number."""
     kind = np.array(kinds, np.int64)
     by_part = np.isin(kind, (_KINDS["disjoint"], _KINDS["concurrent"]))
     key = np.where(by_part[stage], part, 0) if len(kind) else part
