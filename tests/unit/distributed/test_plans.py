@@ -70,12 +70,12 @@ def test_plans_are_those_of_one_process(name, order, size):
         assert (of_contact - shift).tolist() == whole.stage[share.contact].tolist()
         assert sorted(plan.block.tolist()) == list(range(len(share.contact)))
 
-        # The sequence within a stage, and which contacts are in one part of it.
+        # The sequence within disjoint stages, and which contacts are in one part of them.
         place = np.empty(problem.contacts, np.int64)
         place[whole.visits] = np.arange(problem.contacts)
         visits = share.contact[plan.block]
-        assert (np.diff(place[visits]) > 0).all()
         disjoint = plan.kind[stage] == stages["disjoint"]
+        assert (np.diff(place[visits[disjoint]]) > 0).all()
         theirs = whole.part[visits]
         same = (theirs[1:] == theirs[:-1]) & (stage[1:] == stage[:-1])
         begins = np.append(True, ~same)[: len(visits)] & disjoint
@@ -187,9 +187,8 @@ def bisected(position: np.ndarray, weight: np.ndarray, parts: int) -> np.ndarray
     return label
 
 
-@pytest.mark.parametrize("parts", [1, 2, 5, 8])
-@pytest.mark.parametrize("size", SIZES)
-def test_bisection_is_that_of_the_boxes(parts, size):
+@pytest.mark.parametrize(("size", "parts"), [(1, 1), (1, 2), (1, 7), (2, 2), (2, 5), (3, 8), (5, 6)])
+def test_bisection_is_that_of_the_boxes(size, parts):
     problem = cs.scenarios.random(300, 120, rng=5)
     rng = np.random.default_rng(parts)
     position = rng.normal(size=(120, 3))

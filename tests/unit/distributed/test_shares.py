@@ -148,7 +148,7 @@ def test_one_process_needs_no_communicator():
     assert (problem.parts, problem.comm.size) == (8, 1)
     assert problem.share.contact.tolist() == list(range(grid.contacts))
     assert repr(problem) == (
-        "distributed.Problem(12 contacts, 8 bodies in 8 parts, rank 0 of 1: 12 contacts)"
+        "distributed.Problem(16 contacts, 8 bodies in 8 parts, rank 0 of 1: 16 contacts)"
     )
 
 
