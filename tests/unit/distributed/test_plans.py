@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -293,3 +295,38 @@ def test_a_round_refuses_what_other_ranks_cannot_have_sent():
             _core.color_shared(np.array(sequence), at, 1, own, np.array(colors, np.int64), False)
     with pytest.raises(ValueError, match="colors has another type or shape"):
         _core.color_shared(np.arange(2), bodies, 1, own, np.zeros(2), False)
+
+
+def test_out_of_memory_leaves_nothing():
+    """Each request for memory of the colourings fails once."""
+    problem, order = clique(70), orders.colored(priority="hash")
+    border = orders.partition(random_labels(problem, 3), priority="hash")
+    pairs = np.ascontiguousarray(problem.bodies)
+
+    def shared(by_palette):
+        colors = np.full(len(pairs), -1)
+        own = np.ones(len(pairs), np.uint8)
+        sequence = _core.hash_sequence(np.arange(len(pairs)))
+        return _core.color_shared(sequence, pairs, 70, own, colors, by_palette)
+
+    calls = [
+        lambda: orders.describe(problem, order),
+        lambda: orders.describe(problem, border),
+        lambda: shared(False),
+        lambda: shared(True),
+    ]
+    for call in calls:
+        call()
+        gc.collect()
+        before, failures = _core.memory_live(), 0
+        for successes in range(40):
+            _core.memory_fail_after(successes)
+            try:
+                call()
+            except MemoryError as error:
+                failures += 1
+                assert "out of memory" in str(error)
+            finally:
+                _core.memory_fail_after(-1)
+            assert _core.memory_live() == before
+        assert failures > 0
