@@ -189,7 +189,9 @@ def bisected(position: np.ndarray, weight: np.ndarray, parts: int) -> np.ndarray
     return label
 
 
-@pytest.mark.parametrize(("size", "parts"), [(1, 1), (1, 2), (1, 7), (2, 2), (2, 5), (3, 8), (5, 6)])
+@pytest.mark.parametrize(
+    ("size", "parts"), [(1, 1), (1, 2), (1, 7), (2, 2), (2, 5), (3, 8), (5, 6)]
+)
 def test_bisection_is_that_of_the_boxes(size, parts):
     problem = cs.scenarios.random(300, 120, rng=5)
     rng = np.random.default_rng(parts)
