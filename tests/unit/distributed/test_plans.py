@@ -325,9 +325,8 @@ def test_out_of_memory_leaves_nothing():
             _core.memory_fail_after(successes)
             try:
                 call()
-            except MemoryError as error:
+            except MemoryError:
                 failures += 1
-                assert "out of memory" in str(error)
             finally:
                 _core.memory_fail_after(-1)
             assert _core.memory_live() == before
