@@ -11,16 +11,20 @@ from ._costs import MessageCosts, message_costs
 from ._make import read, scatter, scenario
 from ._mpi import communicator
 from .problem import Problem
+from .solver import Result, Solver, solve
 
 __all__ = [
     "Communicator",
     "MessageCosts",
     "Problem",
     "RankError",
+    "Result",
+    "Solver",
     "communicator",
     "message_costs",
     "read",
     "run",
     "scatter",
     "scenario",
+    "solve",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from contactsolve.distributed._collective import (
     require_equal,
     together,
 )
-from contactsolve.distributed._comm import TIMEOUT
+from contactsolve.distributed._comm import TIMEOUT, Communicator
 from contactsolve.distributed._gather import problem_rows
 from contactsolve.distributed._mpi import communicator
 from contactsolve.distributed._plan import plan_of
@@ -30,6 +30,8 @@ from contactsolve.result import History
 from contactsolve.solver import Options, State
 
 __all__ = ["Result", "Solver", "solve"]
+
+T = TypeVar("T")
 
 # Options that need the whole problem in one place, or that this solver sets itself.
 _NOT_HERE = {
@@ -120,7 +122,10 @@ class Solver:
         }
         self._visitor = owner_of_part(plan.part, share.parts, comm.size)
         self._mine = self._visitor == comm.rank
-        self._solver = _OnRanks(share.problem, choice, own, _transport_of(comm), {**options})
+        transport = _transport_of(comm)
+        self._solver = _trying(
+            comm, lambda: _OnRanks(share.problem, choice, own, transport, {**options})
+        )
 
     @property
     def info(self) -> dict[str, Any]:
@@ -173,7 +178,9 @@ class Solver:
             initial = initial._share_impulses
         if is_activity(initial):
             raise TypeError("initial: impulses are needed on ranks, not states of contacts")
-        result = self._solver.solve(b, mu, initial, callback=callback)
+        result = _trying(
+            self.problem.comm, lambda: self._solver.solve(b, mu, initial, callback=callback)
+        )
         if self._verify:
             compare_copies(self.problem.share, self._visitor, result._found.impulses())
         return _result_of(self, result)
@@ -359,6 +366,11 @@ def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
     return [
         group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)
     ]
+
+
+def _trying(comm: Any, function: Callable[[], T]) -> T:
+    """Call a function that exchanges messages; the failure of another rank becomes a `RankError`."""
+    return comm._try(function) if isinstance(comm, Communicator) else function()
 
 
 def _transport_of(comm: Any) -> _core.Transport:

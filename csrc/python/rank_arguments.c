@@ -3,6 +3,8 @@
 #include "python/fields.h"
 #include "python/transport_objects.h"
 
+#include <string.h>
+
 static transport_object *transport_of(const rank_arguments *rank)
 {
     return (transport_object *)rank->transport;
@@ -23,10 +25,28 @@ void rank_end(rank_arguments *rank)
     if (rank->transport) transport_end(transport_of(rank));
 }
 
+/* text <- "ValueError: what is wrong" of the Python error that is set, which remains. */
+static void describe_error(char *text, size_t size)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *words = value ? PyObject_Str(value) : NULL;
+    const char *told = words ? PyUnicode_AsUTF8(words) : NULL;
+    PyErr_Clear();
+    PyOS_snprintf(text, size, "%.60s: %.400s", ((PyTypeObject *)type)->tp_name, told ? told : "");
+    Py_XDECREF(words);
+    PyErr_Restore(type, value, trace);
+}
+
 void rank_abort(rank_arguments *rank, const cs_error *error)
 {
-    const char *message = error->message[0] ? error->message : "the solve was interrupted";
-    cs_transport_abort(rank_transport(rank), message);
+    char text[sizeof error->message] = "the solve was interrupted";
+    if (PyErr_Occurred()) describe_error(text, sizeof text);
+    else if (error->message[0]) memcpy(text, error->message, sizeof text);
+    Py_BEGIN_ALLOW_THREADS
+    cs_transport_abort(rank_transport(rank), text);
+    Py_END_ALLOW_THREADS
 }
 
 static const field share_fields[] = {

@@ -107,8 +107,8 @@ static cs_status create(solver_object *self, const cs_options *options, double s
             ? cs_solver_make_on_ranks(&shared->solver, problem, options, &shared->rank.share,
                                       rank_transport(&shared->rank), &known, &control, error)
             : cs_solver_create(&shared->solver, problem, options, &control, error);
-    if (status && !known) rank_abort(&shared->rank, error);
     PyEval_RestoreThread(context.listeners.thread);
+    if (status && !known) rank_abort(&shared->rank, error);
     return status;
 }
 
@@ -237,9 +237,9 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
     if (!status)
         status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
                                  data_of(given->parameters), &control, result, &error);
+    PyEval_RestoreThread(context.listeners.thread);
     if (status && shared->rank.transport && !cs_solver_failure_is_known(shared->solver))
         rank_abort(&shared->rank, &error);
-    PyEval_RestoreThread(context.listeners.thread);
 
     /* A support function of the last sweeps may have raised after the last poll. */
     if (status) raise_error(&error);

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/instructions.h"
+#include "solver/accelerate.h"
 #include "solver/judge.h"
 #include "solver/options.h"
 #include "transport/transport.h"
@@ -25,11 +26,11 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
     const cs_method *method = solver->method;
-    int steps = method->steps && !method->without_sweeps;
+    int steps = method->solve == cs_accelerate && !method->without_sweeps && !method->prepare;
     if (method->splits || (method->solve != cs_fixed_point && !steps))
         return cs_fail(error, CS_UNSUPPORTED,
                        "method='%s' is not available on ranks: jacobi, gauss_seidel, "
-                       "symmetric_gauss_seidel and methods in steps over their sweeps are",
+                       "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
                        method->name);
     if (solver->scheme && strcmp(solver->scheme->name, "factorized") != 0)
         return cs_fail(error, CS_UNSUPPORTED,
