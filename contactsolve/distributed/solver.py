@@ -28,6 +28,7 @@ from contactsolve.distributed._share import Share
 from contactsolve.distributed.problem import Problem
 from contactsolve.orders import Order, chosen
 from contactsolve.result import History
+from contactsolve.result import Result as LocalResult
 from contactsolve.solver import Options, State
 
 __all__ = ["Result", "Solver", "solve"]
@@ -265,7 +266,7 @@ class Result:
     info: dict[str, Any]
     problem: Problem = field(repr=False)
     _share_impulses: Any = field(repr=False)
-    _local: one_process.Result = field(repr=False)
+    _local: LocalResult = field(repr=False)
 
     def gather(self, root: int | None = None) -> Any:
         """Return λ of all contacts; all ranks call this together.
@@ -365,7 +366,7 @@ class _RankValues(ResultValues):
         )
 
 
-def _result_of(solver: Solver, result: one_process.Result) -> Result:
+def _result_of(solver: Solver, result: LocalResult) -> Result:
     """Return the result of a rank, with the contacts that belong to it."""
     share, mine, values = solver.problem.share, solver._mine, result._found
     return Result(
