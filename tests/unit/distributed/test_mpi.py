@@ -102,6 +102,7 @@ write("done")
     )
     assert job.code == 0, job.output
     assert job.written == {0: "done", 1: "done", 2: "done"}, job.output
+    assert "WARN" not in job.output  # of requests that were not freed
 
 
 CATCH = """
