@@ -218,6 +218,11 @@ static PyMethodDef core_functions[] = {
      "outcomes()\n--\n\nThe names of the outcomes of solve_batch, by number."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
      "partition_labels(problem, strategy, parts)\n--\n\nThe part of each body."},
+    {"hash_sequence", core_hash_sequence, METH_O,
+     "hash_sequence(numbers)\n--\n\nThe indices of contacts by the hash of their numbers."},
+    {"color_shared", core_color_shared, METH_VARARGS,
+     "color_shared(sequence, bodies, bodies_count, own, colors, by_palette)\n--\n\nOne round of a "
+     "colouring that ranks find together; changes colors, returns how many changed."},
     {"ordering", core_ordering, METH_VARARGS,
      "ordering(problem, method, order, order_options)\n--\n\nThe schedule of an order, as a "
      "dict."},
