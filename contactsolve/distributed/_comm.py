@@ -227,7 +227,9 @@ class _Job:
         self.results: list[Any] = [None] * ranks
         self.errors: dict[int, BaseException] = {}
         self.first: BaseException | None = None
-        self.failed = threading.Event()
+        self.failed, self.ended = threading.Event(), threading.Event()
+        # The states of Python's threads are not to be trusted after a join was interrupted.
+        self.running: set[int] = set()
         self._lock = threading.Lock()
 
     def work(self, rank: int, function: Callable[..., Any], arguments: Any, keywords: Any) -> None:
@@ -240,6 +242,23 @@ class _Job:
         finally:
             _here.communicator = None
             communicator.transport.leave()
+            self.running.discard(rank)
+            self.ended.set()
+
+    def start(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> None:
+        """Start the threads of all ranks."""
+        for rank in range(len(self.results)):
+            self.running.add(rank)
+            try:
+                threading.Thread(
+                    target=self.work,
+                    args=(rank, function, arguments, keywords),
+                    name=f"rank {rank}",
+                    daemon=True,  # one that does not end must not keep the process
+                ).start()
+            except RuntimeError:  # the system has no more threads
+                self.running.discard(rank)
+                raise
 
     def fail(self, rank: int, error: BaseException) -> None:
         """Note the error of one rank, and end the others."""
@@ -258,15 +277,18 @@ class _Job:
         error.add_note(f"on rank {rank} of {len(self.results)}")
         return error
 
-    def wait(self, threads: list[threading.Thread]) -> None:
-        """Wait for all threads; for `_GRACE` seconds only once a rank has failed."""
+    def wait(self) -> None:
+        """Wait for all ranks; for `_GRACE` seconds only once one has failed."""
         deadline = None
-        while alive := [thread for thread in threads if thread.is_alive()]:
+        while True:
+            self.ended.clear()
+            if not self.running:
+                return
             if self.failed.is_set():
                 deadline = deadline or monotonic() + _GRACE
                 if monotonic() > deadline:
                     return
-            alive[0].join(0.02)
+            self.ended.wait(0.05)
 
 
 def run(
@@ -317,23 +339,13 @@ def run(
     if not timeout > 0:
         raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
     job = _Job(ranks, timeout)
-    threads = [
-        threading.Thread(
-            target=job.work,
-            args=(rank, function, arguments, keywords),
-            name=f"rank {rank}",
-            daemon=True,  # one that does not end must not keep the process
-        )
-        for rank in range(ranks)
-    ]
     try:
-        for thread in threads:
-            thread.start()
-        job.wait(threads)
+        job.start(function, arguments, keywords)
+        job.wait()
     except BaseException as error:
         job.team.abort(described(error))
         job.failed.set()
-        job.wait([thread for thread in threads if thread.ident is not None])
+        job.wait()
         raise
     finally:
         for each in job.communicators:
