@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import platform
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TypeVar
@@ -42,6 +45,8 @@ class Communicator:
     ----------
     rank, size : int
         The number of this rank, from 0, and the number of ranks.
+    cores : int
+        The rank's share of the cores of its machine: at least 1.
     """
 
     def __init__(self, transport: _core.Transport) -> None:
@@ -50,6 +55,7 @@ class Communicator:
         self.size = transport.ranks
         #: Whether messages have failed for good.
         self.broken = False
+        self.cores = max(1, len(_cores()) // self.size)
         self._cause: Callable[[], BaseException | None] = lambda: None
 
     def __repr__(self) -> str:
@@ -183,6 +189,17 @@ class Communicator:
         """
         return self.transport.traffic()
 
+    def _share_cores(self) -> None:
+        """Divide each core among the ranks that may run on it. Collective."""
+        machine, mine = platform.node(), _cores()
+        users = Counter(
+            core
+            for node, cores in self.allgather((machine, mine))
+            if node == machine
+            for core in cores
+        )
+        self.cores = max(1, int(sum(1 / users[core] for core in mine) + 1e-9))
+
     def _gather(self, data: bytes, sizes: np.ndarray) -> bytes:
         return self._try(self.transport.gather, data, sizes.astype(np.int64))
 
@@ -199,6 +216,13 @@ class Communicator:
         except (TimeoutError, KeyboardInterrupt):
             self.broken = True
             raise
+
+
+def _cores() -> list[int]:
+    """Return the cores on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def described(error: BaseException) -> str:

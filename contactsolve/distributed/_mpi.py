@@ -224,6 +224,7 @@ def _of_mpi(comm: Any, timeout: float) -> Communicator:
         timeout,
     )
     made = Communicator(transport)
+    made._share_cores()
     if not _made:
         _watch_the_end()
     _made.append((made, own))

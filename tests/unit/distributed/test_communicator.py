@@ -9,7 +9,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core
-from contactsolve.distributed import Communicator, RankError, communicator, run
+from contactsolve.distributed import Communicator, RankError, _comm, communicator, run
 from interruption import ctrl_c_ends
 
 pytestmark = [
@@ -366,3 +366,35 @@ def test_costs_need_two_ranks():
 
     run(refuse, 1)
     run(refuse, 2)
+
+
+# ---- cores --------------------------------------------------------------------------------------
+
+
+def test_ranks_divide_the_cores():
+    cores = len(_comm._cores())
+    for ranks in (1, 2, 5):
+        assert run(lambda comm: comm.cores, ranks) == [max(1, cores // ranks)] * ranks
+
+
+def test_a_core_is_divided_among_the_ranks_that_may_run_on_it(monkeypatch):
+    def divide(comm):
+        comm.barrier()
+        comm._share_cores()
+        return comm.cores
+
+    given = threading.local()
+    monkeypatch.setattr(_comm, "_cores", lambda: given.cores)
+
+    def divided(bound):
+        def own(comm):
+            given.cores = bound[comm.rank]
+            return divide(comm)
+
+        given.cores = [0]  # of this thread
+        return run(own, len(bound))
+
+    assert divided([[0, 1, 2, 3]] * 2) == [2, 2]  # not bound
+    assert divided([[0, 1], [2, 3]]) == [2, 2]  # bound to cores of their own
+    assert divided([[0, 1, 2, 3], [0], [0]]) == [3, 1, 1]
+    assert divided([[0]] * 4) == [1] * 4
