@@ -93,9 +93,7 @@ class Solver:
         **options: Unpack[Options],
     ) -> None:
         if not isinstance(problem, Problem):
-            raise TypeError(
-                f"problem is {type(problem).__name__}: a distributed.Problem is needed"
-            )
+            raise TypeError(f"problem is {type(problem).__name__}: a distributed.Problem is needed")
         self.problem, self._verify = problem, bool(verify)
         comm, share = problem.comm, problem.share
         choice, visits = together(comm, _checked, method, order, options)
@@ -126,7 +124,8 @@ class Solver:
         self._mine = self._visitor == comm.rank
         transport = _transport_of(comm)
         self._solver = _trying(
-            comm, lambda: _OnRanks(share.problem, choice, own, transport, {**options})
+            comm,
+            lambda: _OnRanks(share.problem, choice, own, transport, _with_threads(comm, options)),
         )
 
     @property
@@ -394,9 +393,15 @@ def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
     if not share.structure.grouped:
         return rows[mine]
     ends = np.cumsum([0, *(len(group) for group in rows)])
-    return [
-        group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)
-    ]
+    return [group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)]
+
+
+def _with_threads(comm: Any, options: Options) -> dict[str, Any]:
+    """Return the options; without a number of threads, ranks divide the cores of their machine."""
+    given: dict[str, Any] = {**options}
+    if comm.size > 1 and isinstance(comm, Communicator) and given.get("threads") is None:
+        given["threads"] = min(comm.cores, _core.build()["threads"])
+    return given
 
 
 def _trying(comm: Any, function: Callable[[], T]) -> T:

@@ -25,6 +25,15 @@ void rank_end(rank_arguments *rank)
     if (rank->transport) transport_end(transport_of(rank));
 }
 
+int rank_check(const rank_arguments *rank)
+{
+    cs_error error = {0};
+    if (!rank || !rank->transport) return 0;
+    if (!cs_transport_check(rank_transport(rank), &error)) return 0;
+    raise_error(&error);
+    return -1;
+}
+
 /* text <- "ValueError: what is wrong" of the Python error that is set, which remains. */
 static void describe_error(char *text, size_t size)
 {

@@ -17,6 +17,9 @@ struct cs_transport *rank_transport(const rank_arguments *rank);
 int rank_begin(rank_arguments *rank);
 void rank_end(rank_arguments *rank);
 
+/* -1 with an error set if the messages between ranks are broken: another rank has failed. Does not wait. With the GIL. */
+int rank_check(const rank_arguments *rank);
+
 /* Tells the other ranks of a failure that they do not know: the Python error that is set, or else `error`. With the GIL. */
 void rank_abort(rank_arguments *rank, const cs_error *error);
 

@@ -65,7 +65,8 @@ static int show(listeners *c, const cs_progress *progress)
 typedef struct poll_context {
     listeners listeners;
     int64_t rows;
-    double deadline; /* cs_clock at which the set-up fails; 0: none */
+    double deadline;            /* cs_clock at which the set-up fails; 0: none */
+    const rank_arguments *rank; /* or NULL */
 } poll_context;
 
 /* The poll of cs_control: returns 0 to continue, 1 to stop, and -1 with an error set. */
@@ -80,6 +81,9 @@ static int poll(void *context, const cs_progress *progress)
         PyErr_SetString(PyExc_TimeoutError, "set-up took longer than max_setup_seconds");
         answer = -1;
     }
+
+    /* A rank that waits for no other one asks whether one has failed. */
+    if (!answer) answer = rank_check(p->rank);
 
     /* Show the progress, and call the callback. */
     if (!answer && progress) answer = show(&p->listeners, progress);
@@ -96,7 +100,10 @@ static int poll(void *context, const cs_progress *progress)
 static cs_status create(solver_object *self, const cs_options *options, double seconds,
                         cs_error *error)
 {
-    poll_context context = {.deadline = isfinite(seconds) ? cs_clock() + seconds : 0};
+    poll_context context = {
+        .deadline = isfinite(seconds) ? cs_clock() + seconds : 0,
+        .rank = &self->shared->rank,
+    };
     cs_control control = {.poll = poll, .context = &context};
     context.listeners.thread = PyEval_SaveThread();
     shared_solver *shared = self->shared;
@@ -115,20 +122,18 @@ static cs_status create(solver_object *self, const cs_options *options, double s
 /* Solver(problem, options, settings, order, scheme, record, max_setup_seconds, share=None, transport=None) */
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem", "options", "settings",          "order",
-                            "scheme",  "record",  "max_setup_seconds", "share",
-                            "transport", NULL};
+    static char *names[] = {"problem", "options",           "settings", "order",     "scheme",
+                            "record",  "max_setup_seconds", "share",    "transport", NULL};
     core_state *state = PyType_GetModuleState(type);
     PyObject *problem, *options, *settings, *order, *scheme, *record;
     PyObject *share = Py_None, *transport = Py_None;
     double setup_seconds;
     solver_arguments r = {.lists = {0}};
     cs_error error = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!O!O!d|OO:Solver", names,
-                                     state->problem_type, &problem, &PyDict_Type, &options,
-                                     &PyDict_Type, &settings, &PyDict_Type, &order, &PyDict_Type,
-                                     &scheme, &PyTuple_Type, &record, &setup_seconds, &share,
-                                     &transport))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "O!O!O!O!O!O!d|OO:Solver", names, state->problem_type, &problem,
+            &PyDict_Type, &options, &PyDict_Type, &settings, &PyDict_Type, &order, &PyDict_Type,
+            &scheme, &PyTuple_Type, &record, &setup_seconds, &share, &transport))
         return NULL;
 
     /* From here on the object owns its references, and `fail` releases them. */
@@ -221,6 +226,7 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
         .listeners = {.callback = callback == Py_None ? NULL : callback,
                       .progress = progress == Py_None ? NULL : progress},
         .rows = shared->problem->problem->rows,
+        .rank = &shared->rank,
     };
     cs_control control = {poll, &context, callback != Py_None};
     cs_error error = {0};
@@ -386,7 +392,8 @@ static PyMethodDef solver_methods[] = {
     {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
-     "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a sweep; "
+     "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
+     "sweep; "
      "None for a problem on one rank."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
