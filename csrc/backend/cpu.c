@@ -7,6 +7,7 @@
 #include "backend/scales.h"
 #include "core/error.h"
 #include "core/loop.h"
+#include "distributed/ranks.h"
 #include "sweep/sweep.h"
 
 #include <string.h>
@@ -122,6 +123,8 @@ static void refresh(void *state)
 {
     cs_packed *packed = &((cs_cpu *)state)->packed;
     packed->scheme->refresh[packed->dtype](packed);
+    if (packed->ranks)
+        cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
 }
 
 static void subtract_products(void *state)
@@ -132,7 +135,6 @@ static void subtract_products(void *state)
 
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
-    (void)error;
     cs_cpu *cpu = state;
     cs_packed *packed = &cpu->packed;
     cs_best_sweep *best = call->best;
@@ -158,7 +160,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         if (!call->alarm) cs_best_update(best, &call->stats);
     }
     call->products = packed->products - before;
-    return CS_OK;
+    return cs_ranks_status(packed->ranks, error);
 }
 
 static void keep(void *state)
