@@ -87,10 +87,12 @@ PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_mlcp_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
 PyObject *core_schemes(PyObject *module, PyObject *unused);
+PyObject *core_networks(PyObject *module, PyObject *unused);
 PyObject *core_sets(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
 PyObject *core_check_scheme(PyObject *module, PyObject *args);
+PyObject *core_check_network(PyObject *module, PyObject *args);
 
 /* ordering(problem, method, order, order_options) -> the schedule of an order for a problem, as a dict;
  * stage_kinds() -> the names of the kinds of stages */

@@ -413,9 +413,12 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
 
-    /* As many as fit between two polls. */
+    /* As many as fit between two polls. The processes of a network begin and end with each call, so that its calls are
+     * longer. */
+    enum { LONGER = 20 };
+    int64_t at_once = solver->network.name ? LONGER * run->at_once : run->at_once;
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
-    return polls ? lesser(most, run->at_once) : most;
+    return polls ? lesser(most, at_once) : most;
 }
 
 /* Undoes a step that diverged, and halves R. Returns CS_DIVERGED if R was halved as often as the option `rollback`

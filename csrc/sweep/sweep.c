@@ -67,6 +67,19 @@ static void keep_impulses(cs_packed *packed)
     }
 }
 
+void cs_sweep_combine(const cs_packed *packed, cs_sweep_stats *stats)
+{
+    /* In order: the result is the same for any number of threads. */
+    *stats = (cs_sweep_stats){0};
+    for (int64_t p = 0; p < packed->schedule->parts; p++) {
+        const cs_sweep_stats *part = &packed->part[p];
+        if (part->residual > stats->residual) stats->residual = part->residual;
+        stats->merit += part->merit;
+        stats->unfinished += part->unfinished;
+    }
+    if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
+}
+
 void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
 {
     /* Run the phases. */
@@ -77,13 +90,5 @@ void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
     else run_on(packed, packed->threads);
     packed->kept = NULL;
 
-    /* Combine the statistics of all parts, in order: the result is the same for any number of threads. */
-    *stats = (cs_sweep_stats){0};
-    for (int64_t p = 0; p < packed->schedule->parts; p++) {
-        const cs_sweep_stats *part = &packed->part[p];
-        if (part->residual > stats->residual) stats->residual = part->residual;
-        stats->merit += part->merit;
-        stats->unfinished += part->unfinished;
-    }
-    if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
+    cs_sweep_combine(packed, stats);
 }

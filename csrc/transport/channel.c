@@ -51,6 +51,8 @@ void cs_event_release(cs_event *event)
     cs_mutex_destroy(&event->mutex);
 }
 
+int64_t cs_event_sleeps(const cs_event *event) { return atomic_load(&event->sleeps); }
+
 /* Wakes who sleeps. The caller has changed what they wait for before, and a sleeper looks once more after it has counted
  * itself, each in the one order of sequentially consistent operations: one of the two sees the other. */
 static void wake(cs_event *event)
@@ -333,7 +335,7 @@ cs_channel_counts cs_channel_count(const cs_channel *channel)
     return (cs_channel_counts){
         .messages = messages,
         .bytes = messages * (int64_t)channel->bytes,
-        .writer_sleeps = atomic_load(&channel->writer.event->sleeps),
-        .reader_sleeps = atomic_load(&channel->reader.event->sleeps),
+        .writer_sleeps = cs_event_sleeps(channel->writer.event),
+        .reader_sleeps = channel->reader.own_event ? cs_event_sleeps(channel->reader.event) : 0,
     };
 }

@@ -50,13 +50,14 @@ enum { CS_CHANNEL_SPINS = 400 }; /* some ten microseconds */
 /* What has passed through a channel. Complete once the threads at both ends have ended. */
 typedef struct cs_channel_counts {
     int64_t messages, bytes;              /* written */
-    int64_t writer_sleeps, reader_sleeps; /* waits that outlasted the looks */
+    int64_t writer_sleeps, reader_sleeps; /* waits that outlasted the looks; 0 at a shared event */
 } cs_channel_counts;
 
 /* An event or a channel in memory of the arena. Fails with CS_INVALID for fewer than 0 places, or for fewer than 0 bytes, and
  * without memory. Release both before the arena, a channel before its event, and no sooner than all threads have left them. */
 cs_status cs_event_make(cs_event **event, cs_arena *arena, cs_error *error);
 void cs_event_release(cs_event *event);
+int64_t cs_event_sleeps(const cs_event *event); /* waits that outlasted the looks */
 cs_status cs_channel_make(cs_channel **channel, const cs_channel_shape *shape, cs_arena *arena,
                           cs_error *error);
 void cs_channel_release(cs_channel *channel);
