@@ -13,6 +13,7 @@ _PACKAGES = {
     "matplotlib": ("matplotlib", "plot"),
     "k3d": ("k3d", "widget"),
     "meshio": ("meshio", "cloth"),
+    "mpi4py": ("mpi4py", "mpi"),
     "mujoco": ("MuJoCo", "mujoco"),
     "pandas": ("pandas", "notebook"),
     "PIL": ("Pillow", "plot"),

@@ -10,6 +10,8 @@ void raise_error(const cs_error *error)
     case CS_INTERRUPTED: return;
     case CS_NO_MEMORY: PyErr_SetString(PyExc_MemoryError, error->message); return;
     case CS_DEVICE_FAILED: PyErr_SetString(PyExc_RuntimeError, error->message); return;
+    case CS_RANK_FAILED: PyErr_SetString(PyExc_ConnectionError, error->message); return;
+    case CS_TIMED_OUT: PyErr_SetString(PyExc_TimeoutError, error->message); return;
     case CS_INVALID:
     case CS_UNKNOWN_NAME:
     case CS_INDEFINITE:

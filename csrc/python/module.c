@@ -6,6 +6,7 @@
 #include "core/stream.h"
 #include "python/block_objects.h"
 #include "python/core.h"
+#include "python/transport_objects.h"
 #include "python/tree_objects.h"
 
 /* [(name, summary), ...] of one of the C library's lists. */
@@ -260,6 +261,17 @@ static PyMethodDef core_functions[] = {
     {"pool_overhead", core_pool_overhead, METH_VARARGS,
      "pool_overhead(kind, pattern, count, threads)\n--\n\nSeconds of an empty task of a pool "
      "(benchmarks)."},
+    {"transport_team", core_transport_team, METH_VARARGS,
+     "transport_team(ranks, timeout)\n--\n\n(Team, [Transport, ...]): ranks that are threads."},
+    {"transport_mpi", core_transport_mpi, METH_VARARGS,
+     "transport_mpi(bridge, rank, ranks, startall, testall, request_bytes, status_bytes, timeout)\n"
+     "--\n\nThe Transport of this process."},
+    {"exchange_cost", core_exchange_cost, METH_VARARGS,
+     "exchange_cost(transport, bytes, count)\n--\n\nMean seconds of an exchange of each rank with "
+     "its partner (benchmarks)."},
+    {"exchange_work", core_exchange_work, METH_VARARGS,
+     "exchange_work(bytes, count)\n--\n\nMean seconds that a rank works for an exchange between "
+     "threads (benchmarks)."},
     {"build", core_build, METH_NOARGS, "build()\n--\n\nHow this library was built."},
     {NULL, NULL, 0, NULL},
 };
@@ -288,6 +300,9 @@ static int core_exec(PyObject *module)
     if (add_type(module, &collider_spec, &state->collider_type) < 0) return -1;
     if (add_type(module, &world_spec, &state->world_type) < 0) return -1;
     if (add_type(module, &solver_spec, &state->solver_type) < 0) return -1;
+    if (add_type(module, &transport_spec, &state->transport_type) < 0) return -1;
+    if (add_type(module, &exchange_spec, &state->exchange_type) < 0) return -1;
+    if (add_type(module, &team_spec, &state->team_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
 }
 
@@ -307,6 +322,9 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->description_type);
     Py_VISIT(state->collider_type);
     Py_VISIT(state->world_type);
+    Py_VISIT(state->transport_type);
+    Py_VISIT(state->exchange_type);
+    Py_VISIT(state->team_type);
     return 0;
 }
 
@@ -325,6 +343,9 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->description_type);
     Py_CLEAR(state->collider_type);
     Py_CLEAR(state->world_type);
+    Py_CLEAR(state->transport_type);
+    Py_CLEAR(state->exchange_type);
+    Py_CLEAR(state->team_type);
     return 0;
 }
 

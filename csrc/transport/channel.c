@@ -55,11 +55,21 @@ int64_t cs_event_sleeps(const cs_event *event) { return atomic_load(&event->slee
 
 /* Wakes who sleeps. The caller has changed what they wait for before, and a sleeper looks once more after it has counted
  * itself, each in the one order of sequentially consistent operations: one of the two sees the other. */
-static void wake(cs_event *event)
+void cs_event_wake(cs_event *event)
 {
     if (!atomic_load(&event->sleepers)) return;
     cs_mutex_lock(&event->mutex);
     cs_condition_broadcast(&event->condition);
+    cs_mutex_unlock(&event->mutex);
+}
+
+void cs_event_sleep(cs_event *event, int (*is_ready)(const void *context), const void *context)
+{
+    cs_mutex_lock(&event->mutex);
+    atomic_fetch_add(&event->sleepers, 1);
+    atomic_fetch_add_explicit(&event->sleeps, 1, memory_order_relaxed);
+    if (!is_ready(context)) cs_condition_wait_briefly(&event->condition, &event->mutex);
+    atomic_fetch_sub(&event->sleepers, 1);
     cs_mutex_unlock(&event->mutex);
 }
 
@@ -100,11 +110,11 @@ cs_status cs_channel_make(cs_channel **channel, const cs_channel_shape *shape, c
     atomic_init(&made->poisoned, 0);
 
     /* Make the ends. */
-    cs_status status = make_end(&made->writer, shape->any_writer, NULL, arena, error);
+    cs_status status = make_end(&made->writer, shape->any_writer, shape->writable, arena, error);
     if (status) return status;
     status = make_end(&made->reader, shape->any_reader, shape->readable, arena, error);
     if (status) {
-        cs_event_release(made->writer.event);
+        if (made->writer.own_event) cs_event_release(made->writer.event);
         return status;
     }
     *channel = made;
@@ -113,7 +123,7 @@ cs_status cs_channel_make(cs_channel **channel, const cs_channel_shape *shape, c
 
 void cs_channel_release(cs_channel *channel)
 {
-    cs_event_release(channel->writer.event);
+    if (channel->writer.own_event) cs_event_release(channel->writer.event);
     if (channel->reader.own_event) cs_event_release(channel->reader.event);
 }
 
@@ -129,24 +139,24 @@ void cs_channel_reset(cs_channel *channel)
 
 /* ---- looking ------------------------------------------------------------------------------------- */
 
-static int has_message(cs_channel *channel)
+int cs_channel_has_message(const cs_channel *channel)
 {
     return atomic_load(&channel->writer.moved) != atomic_load(&channel->reader.moved);
 }
 
-static int has_place(cs_channel *channel)
+int cs_channel_has_place(const cs_channel *channel)
 {
     long long filled = atomic_load(&channel->writer.moved) - atomic_load(&channel->reader.moved);
     return filled < channel->places;
 }
 
-static int is_drained(cs_channel *channel) { return !has_message(channel); }
+static int is_drained(const cs_channel *channel) { return !cs_channel_has_message(channel); }
 
 /* One look at a channel: whether the caller can go on. */
 typedef struct look {
     cs_channel *channel;
     channel_end *end; /* which the caller takes */
-    int (*is_ready)(cs_channel *channel);
+    int (*is_ready)(const cs_channel *channel);
 } look;
 
 /* Gives back an end that several threads share. */
@@ -154,7 +164,7 @@ static void leave(channel_end *end)
 {
     if (!end->shared) return;
     atomic_store(&end->taken, 0);
-    wake(end->event);
+    cs_event_wake(end->event);
 }
 
 static cs_channel_state try_once(const look *at)
@@ -219,12 +229,12 @@ static void pass(channel_end *end, channel_end *other)
 {
     atomic_store(&end->moved, atomic_load_explicit(&end->moved, memory_order_relaxed) + 1);
     leave(end);
-    wake(other->event);
+    cs_event_wake(other->event);
 }
 
 cs_channel_state cs_channel_reserve(cs_channel *channel, void **place, double until)
 {
-    look at = {channel, &channel->writer, has_place};
+    look at = {channel, &channel->writer, cs_channel_has_place};
     cs_channel_state state = wait_at(&at, channel->writer.event, until);
     if (state == CS_CHANNEL_READY) *place = place_of(channel, &channel->writer);
     return state;
@@ -234,7 +244,7 @@ void cs_channel_send(cs_channel *channel) { pass(&channel->writer, &channel->rea
 
 cs_channel_state cs_channel_peek(cs_channel *channel, void **place, double until)
 {
-    look at = {channel, &channel->reader, has_message};
+    look at = {channel, &channel->reader, cs_channel_has_message};
     cs_channel_state state = wait_at(&at, channel->reader.event, until);
     if (state == CS_CHANNEL_READY) *place = place_of(channel, &channel->reader);
     return state;
@@ -248,18 +258,29 @@ cs_channel_state cs_channel_drain(cs_channel *channel, double until)
     return wait_at(&at, channel->writer.event, until);
 }
 
-/* The message of a rendezvous that the caller has written was read once so many have been. */
+int64_t cs_channel_number(const cs_channel *channel)
+{
+    return atomic_load_explicit(&channel->writer.moved, memory_order_relaxed) + 1;
+}
+
+/* Waits until so many messages have been read. */
 typedef struct meeting {
     cs_channel *channel;
-    long long read;
+    int64_t number;
 } meeting;
 
 static cs_channel_state attempt_meeting(const void *context)
 {
     const meeting *m = context;
-    if (atomic_load(&m->channel->reader.moved) >= m->read) return CS_CHANNEL_READY;
+    if (atomic_load(&m->channel->reader.moved) >= m->number) return CS_CHANNEL_READY;
     int poisoned = atomic_load_explicit(&m->channel->poisoned, memory_order_relaxed);
     return poisoned ? CS_CHANNEL_POISONED : CS_CHANNEL_WAITING;
+}
+
+cs_channel_state cs_channel_meet(cs_channel *channel, int64_t number, double until)
+{
+    meeting m = {channel, number};
+    return wait_for(attempt_meeting, &m, channel->writer.event, channel->spins, until);
 }
 
 cs_channel_state cs_channel_write(cs_channel *channel, const void *message, double until)
@@ -270,10 +291,9 @@ cs_channel_state cs_channel_write(cs_channel *channel, const void *message, doub
     memcpy(place, message, channel->bytes);
 
     /* In a rendezvous, wait until it was read. */
-    meeting m = {channel, atomic_load_explicit(&channel->writer.moved, memory_order_relaxed) + 1};
+    int64_t number = cs_channel_number(channel);
     cs_channel_send(channel);
-    if (!channel->meets) return CS_CHANNEL_READY;
-    return wait_for(attempt_meeting, &m, channel->writer.event, channel->spins, CS_FOREVER);
+    return channel->meets ? cs_channel_meet(channel, number, CS_FOREVER) : CS_CHANNEL_READY;
 }
 
 cs_channel_state cs_channel_read(cs_channel *channel, void *message, double until)
@@ -284,6 +304,14 @@ cs_channel_state cs_channel_read(cs_channel *channel, void *message, double unti
     memcpy(message, place, channel->bytes);
     cs_channel_accept(channel);
     return CS_CHANNEL_READY;
+}
+
+int cs_channel_take_lost(cs_channel *channel, void *message)
+{
+    if (!cs_channel_has_message(channel)) return 0;
+    memcpy(message, place_of(channel, &channel->reader), channel->bytes);
+    pass(&channel->reader, &channel->writer);
+    return 1;
 }
 
 /* ---- alternation --------------------------------------------------------------------------------- */
@@ -299,7 +327,7 @@ static cs_channel_state attempt_selection(const void *context)
     const selection *s = context;
     for (int64_t n = 0; n < s->count; n++) {
         int64_t i = (s->first + n) % s->count;
-        look at = {s->channel[i], NULL, has_message};
+        look at = {s->channel[i], NULL, cs_channel_has_message};
         cs_channel_state state = try_once(&at);
         if (state == CS_CHANNEL_WAITING) continue;
         *s->chosen = i;
@@ -320,8 +348,8 @@ cs_channel_state cs_channel_select(cs_channel *const *channel, int64_t count, in
 void cs_channel_poison(cs_channel *channel)
 {
     atomic_store(&channel->poisoned, 1);
-    wake(channel->writer.event);
-    wake(channel->reader.event);
+    cs_event_wake(channel->writer.event);
+    cs_event_wake(channel->reader.event);
 }
 
 int cs_channel_is_poisoned(const cs_channel *channel)
@@ -335,7 +363,7 @@ cs_channel_counts cs_channel_count(const cs_channel *channel)
     return (cs_channel_counts){
         .messages = messages,
         .bytes = messages * (int64_t)channel->bytes,
-        .writer_sleeps = cs_event_sleeps(channel->writer.event),
+        .writer_sleeps = channel->writer.own_event ? cs_event_sleeps(channel->writer.event) : 0,
         .reader_sleeps = channel->reader.own_event ? cs_event_sleeps(channel->reader.event) : 0,
     };
 }

@@ -43,6 +43,7 @@ typedef struct cs_channel_shape {
     int any_reader;     /* several threads may read: one-to-any */
     int spins;          /* looks before a thread sleeps; 0: CS_CHANNEL_SPINS */
     cs_event *readable; /* on which the reader sleeps; NULL: an event of the channel's own */
+    cs_event *writable; /* on which the writer sleeps; NULL: likewise */
 } cs_channel_shape;
 
 enum { CS_CHANNEL_SPINS = 400 }; /* some ten microseconds */
@@ -58,6 +59,13 @@ typedef struct cs_channel_counts {
 cs_status cs_event_make(cs_event **event, cs_arena *arena, cs_error *error);
 void cs_event_release(cs_event *event);
 int64_t cs_event_sleeps(const cs_event *event); /* waits that outlasted the looks */
+
+/* Sleeps until someone wakes the event, for some milliseconds at most; not at all if is_ready(context), which must not wake
+ * events, says so after whoever changes it would see the sleeper. For threads that wait for several channels at both ends. */
+void cs_event_sleep(cs_event *event, int (*is_ready)(const void *context), const void *context);
+/* Wakes all that sleep on it. */
+void cs_event_wake(cs_event *event);
+
 cs_status cs_channel_make(cs_channel **channel, const cs_channel_shape *shape, cs_arena *arena,
                           cs_error *error);
 void cs_channel_release(cs_channel *channel);
@@ -75,6 +83,15 @@ void cs_channel_send(cs_channel *channel);
 cs_channel_state cs_channel_peek(cs_channel *channel, void **place, double until);
 void cs_channel_accept(cs_channel *channel);
 
+/* The number of the message whose place the caller has reserved, from 1 on; and waiting until the message of that number was
+ * read: a rendezvous, for callers that send without a copy. */
+int64_t cs_channel_number(const cs_channel *channel);
+cs_channel_state cs_channel_meet(cs_channel *channel, int64_t number, double until);
+
+/* Whether a read, or a write, would go on at once. */
+int cs_channel_has_message(const cs_channel *channel);
+int cs_channel_has_place(const cs_channel *channel);
+
 /* Waits until the reader has read all that was written. */
 cs_channel_state cs_channel_drain(cs_channel *channel, double until);
 
@@ -86,6 +103,9 @@ cs_channel_state cs_channel_select(cs_channel *const *channel, int64_t count, in
 
 void cs_channel_poison(cs_channel *channel);
 int cs_channel_is_poisoned(const cs_channel *channel);
+
+/* Of a channel that no thread uses: moves the oldest message out, though it is poisoned; returns 0 if there is none. */
+int cs_channel_take_lost(cs_channel *channel, void *message);
 
 /* Makes an empty channel of one that no thread uses. */
 void cs_channel_reset(cs_channel *channel);

@@ -12,7 +12,7 @@ SCRIPTS = sorted(
     for path in BENCHMARKS.rglob("*.py")
     if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
 )
-MAY_BE_MISSING = {"matplotlib", "numba", "petsc4py", "scipy"}
+MAY_BE_MISSING = {"matplotlib", "mpi4py", "numba", "petsc4py", "scipy"}
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -105,19 +105,21 @@ def library(tmp_path_factory):
     return archive_of([path for path in objects if path.parent.name != "python"], folder)
 
 
+def files_of(source):
+    """All files of one C program: of a header that it includes, a file of the same name, too."""
+    headers = re.findall(r'#include "(\w+)\.h"', source.read_text(encoding="utf-8"))
+    others = [PROGRAMS / f"{name}.c" for name in headers]
+    return [source, *(path for path in others if path.exists())]
+
+
 @pytest.fixture(scope="session")
 def build_in(library, flags):
-    """A function that compiles one C program against the library, into a folder.
-
-    Of a header that it includes, a file of the same name belongs to the program, too.
-    """
+    """A function that compiles one C program against the library, into a folder."""
 
     def build_program(source, folder):
         program = folder / source.stem
-        headers = re.findall(r'#include "(\w+)\.h"', source.read_text(encoding="utf-8"))
-        others = [PROGRAMS / f"{name}.c" for name in headers]
-        sources = [source, *(path for path in others if path.exists())]
-        run([*COMPILER, *flags, f"-I{PROGRAMS}", *sources, library, "-lm", "-o", program])
+        files = files_of(source)
+        run([*COMPILER, *flags, f"-I{PROGRAMS}", *files, library, "-lm", "-o", program])
         return program
 
     return build_program
@@ -252,7 +254,8 @@ def thread_library(thread_flags, tmp_path_factory):
 def build_threaded(thread_library, thread_flags, tmp_path):
     def build_program(source):
         program = tmp_path / source.stem
-        command = [*COMPILER, *thread_flags, f"-I{PROGRAMS}", source, thread_library, "-lm"]
+        files = files_of(source)
+        command = [*COMPILER, *thread_flags, f"-I{PROGRAMS}", *files, thread_library, "-lm"]
         run([*command, "-o", program])
         return program
 
@@ -273,6 +276,7 @@ THREADED = [
     "test_phases",
     "test_pool",
     "test_threads",
+    "test_transport",
     "test_tree",
     "test_stream",
 ]

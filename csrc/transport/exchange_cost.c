@@ -1,0 +1,75 @@
+#include "transport/exchange_cost.h"
+
+#include "core/clock.h"
+#include "transport/threads.h"
+
+/* One rank's exchange with its partner, and its buffers. */
+typedef struct pair {
+    cs_exchange *exchange;
+    cs_arena arena;
+} pair;
+
+static cs_status make_pair(pair *p, cs_transport *transport, int64_t bytes, cs_error *error)
+{
+    int partner = cs_transport_rank(transport) ^ 1;
+    int64_t count = partner < cs_transport_ranks(transport);
+    *p = (pair){0};
+    cs_neighbour neighbour = {
+        .rank = partner,
+        .send = cs_arena_take(&p->arena, bytes, 1),
+        .send_bytes = bytes,
+        .receive = cs_arena_take(&p->arena, bytes, 1),
+        .receive_bytes = bytes,
+    };
+    cs_status status =
+        cs_arena_status(&p->arena, error, "messages of %lld bytes", (long long)bytes);
+    cs_status made = cs_exchange_make(&p->exchange, transport, "messages of a measurement",
+                                      &neighbour, count, status ? NULL : error);
+    return status ? status : made;
+}
+
+static void free_pair(pair *p)
+{
+    cs_exchange_free(p->exchange);
+    cs_arena_clear(&p->arena);
+}
+
+cs_status cs_exchange_cost(cs_transport *transport, int64_t bytes, int64_t count, double *seconds,
+                           cs_error *error)
+{
+    pair own;
+    cs_error local = {0};
+    cs_status status = make_pair(&own, transport, bytes, &local);
+    status = cs_transport_agree(transport, status, &local);
+    double start = cs_clock();
+    for (int64_t i = 0; i < count && !status; i++) {
+        status = cs_exchange_begin(own.exchange, &local);
+        if (!status) status = cs_exchange_end(own.exchange, &local);
+    }
+    *seconds = (cs_clock() - start) / (double)count;
+    free_pair(&own);
+    return status ? cs_fail(error, status, "%s", local.message) : CS_OK;
+}
+
+cs_status cs_exchange_work(int64_t bytes, int64_t count, double *seconds, cs_error *error)
+{
+    enum { RANKS = 2 };
+    cs_transport *transport[RANKS];
+    pair own[RANKS] = {{0}};
+    cs_status status = cs_threads_make(NULL, transport, RANKS, 60, error);
+    if (status) return status;
+    for (int r = 0; r < RANKS && !status; r++)
+        status = make_pair(&own[r], transport[r], bytes, error);
+
+    double start = cs_clock();
+    for (int64_t i = 0; i < count && !status; i++) {
+        for (int r = 0; r < RANKS && !status; r++)
+            status = cs_exchange_begin(own[r].exchange, error);
+        for (int r = 0; r < RANKS && !status; r++) status = cs_exchange_end(own[r].exchange, error);
+    }
+    *seconds = (cs_clock() - start) / (double)(RANKS * count);
+
+    for (int r = 0; r < RANKS; r++) free_pair(&own[r]);
+    for (int r = 0; r < RANKS; r++) cs_transport_destroy(transport[r]);
+    return status;
+}

@@ -1,0 +1,86 @@
+"""Scripts that run as ranks under MPI, with the library that mpi4py finds here."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import contactsolve
+
+# As many ranks as wanted on few cores; and as root, where tests of containers run.
+_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONFAULTHANDLER": "1",
+}
+
+
+def launcher():
+    """Path of mpiexec beside this Python, or on the path; skips the test if there is none."""
+    pytest.importorskip("mpi4py")
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        pytest.skip("needs mpiexec")
+    return found
+
+
+@dataclass
+class Job:
+    """How a job has ended."""
+
+    code: int
+    output: str
+    seconds: float
+    written: dict[int, str]  # the text of the file `str(rank)`, by rank
+
+
+def run_job(tmp_path, ranks, script, *, interrupt_when=None, at_most=60):
+    """Run a script on so many ranks, each of which may write the file ``{rank}``.
+
+    interrupt_when: a file; once it exists, the launcher is interrupted as by Ctrl-C.
+    """
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(script), encoding="utf-8")
+    package = str(Path(contactsolve.__file__).parents[1])
+    command = [launcher(), "-n", str(ranks), sys.executable, str(path)]
+    with (tmp_path / "output").open("w") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": package},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
+        start = time.monotonic()
+        try:
+            if interrupt_when is not None:
+                while not (tmp_path / interrupt_when).exists():
+                    assert time.monotonic() - start < at_most, (tmp_path / "output").read_text()
+                    time.sleep(0.01)
+                start = time.monotonic()
+                process.send_signal(signal.SIGINT)
+            code = process.wait(at_most)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"the job did not end: {(tmp_path / 'output').read_text()}")
+        finally:
+            process.kill()
+            process.wait()
+    seconds = time.monotonic() - start
+    written = {
+        rank: (tmp_path / str(rank)).read_text()
+        for rank in range(ranks)
+        if (tmp_path / str(rank)).exists()
+    }
+    return Job(code, (tmp_path / "output").read_text(), seconds, written)
