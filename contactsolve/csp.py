@@ -13,7 +13,8 @@ messages over channels. Its impulses are those of the same order without a netwo
 True
 
 For each network this module has a function of its name, made from the C library's description,
-which takes the network's own options: ``csp.factorized(channels="apart")``.
+which takes the network's own options: ``csp.factorized(channels="apart")``. Networks of one's own,
+in Python, are made of `Channel`, `Alternation` and `run`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core, orders, schemes
+from ._channels import Alternation, Channel, Poisoned, run
 from ._options import count
 from ._specific_options import Named, Option, document, maker, options_of, taken
 from ._suggestions import hint, missing
@@ -31,7 +33,18 @@ from .problem import Problem
 from .result import Result
 from .solver import Solver as _Solver
 
-__all__ = ["Network", "Solver", "describe", "names", "options", "solve"]
+__all__ = [
+    "Alternation",
+    "Channel",
+    "Network",
+    "Poisoned",
+    "Solver",
+    "describe",
+    "names",
+    "options",
+    "run",
+    "solve",
+]
 
 _LISTED = {described["name"]: described for described in _core.networks()}
 _OPTIONS = {name: options_of(described["options"]) for name, described in _LISTED.items()}

@@ -23,12 +23,12 @@ typedef struct core_state {
     PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type,
         *description_type, *collider_type, *world_type, *block_system_type,
         *block_preconditioner_type, *cloth_type, *tree_type, *transport_type, *exchange_type,
-        *team_type;
+        *team_type, *channels_type;
 } core_state;
 
 extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec,
     description_spec, collider_spec, world_spec, block_system_spec, block_preconditioner_spec,
-    cloth_spec;
+    cloth_spec, channels_spec;
 
 /* _core.Problem. */
 typedef struct problem_object {

@@ -303,6 +303,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &transport_spec, &state->transport_type) < 0) return -1;
     if (add_type(module, &exchange_spec, &state->exchange_type) < 0) return -1;
     if (add_type(module, &team_spec, &state->team_type) < 0) return -1;
+    if (add_type(module, &channels_spec, &state->channels_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
 }
 
@@ -325,6 +326,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->transport_type);
     Py_VISIT(state->exchange_type);
     Py_VISIT(state->team_type);
+    Py_VISIT(state->channels_type);
     return 0;
 }
 
@@ -346,6 +348,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->transport_type);
     Py_CLEAR(state->exchange_type);
     Py_CLEAR(state->team_type);
+    Py_CLEAR(state->channels_type);
     return 0;
 }
 

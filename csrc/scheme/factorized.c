@@ -204,7 +204,7 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
         if (is_gathered(&packed->group[g]))
             sides += packed->group[g].partners * packed->group[g].count;
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
-    packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_gather));
+    packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_velocity_term));
     if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
 
     /* Counting sort by body: the first pass counts the terms, the second one writes them. */
@@ -218,7 +218,7 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
                     int64_t index = packed->schedule->visit[g][v];
                     int64_t body = cs_partner_body(blocks, index, side);
                     if (!cs_partner_moves(blocks, index, side)) continue;
-                    if (filling) packed->gather[next[body]++] = (cs_gather){v, g, side};
+                    if (filling) packed->gather[next[body]++] = (cs_velocity_term){v, g, side};
                     else next[body + 1]++;
                 }
         }

@@ -125,10 +125,10 @@ typedef struct cs_packed_group {
 } cs_packed_group;
 
 /* One term of a body's velocity: G^T lambda of one side of one visited block. */
-typedef struct cs_gather {
+typedef struct cs_velocity_term {
     int64_t visit;
     int group, side;
-} cs_gather;
+} cs_velocity_term;
 
 /* A part's own copy of one body's velocity. In a concurrent stage, the part changes the copy and therefore does
  * not see the changes of other parts. */
@@ -202,7 +202,7 @@ typedef struct cs_packed {
     struct cs_velocity_copy *copy; /* the parts' own copies */
     int64_t *copy_start;           /* (parts + 1) into copy */
     int64_t *gather_start;         /* (bodies + 1) into gather */
-    cs_gather *gather;             /* the terms of each body's velocity */
+    cs_velocity_term *gather;      /* the terms of each body's velocity */
 
     cs_sweep_stats *part;          /* (parts of all stages): statistics of the last sweep */
     struct cs_stage_phase *phase;  /* (phases): what a sweep does, in order */
