@@ -382,11 +382,15 @@ static int is_overtaken(cs_run *run, cs_result *result)
 
 /* The number of sweeps that the next call may make, if the last one made `made` sweeps in so many seconds: as many as
  * fit into half of the time between two polls, but at most twice as many as before, because their speed may
- * change. */
-static int64_t next_at_once(int64_t made, double seconds)
+ * change. The processes of a network begin and end with each call, so that its calls become longer, and sooner. */
+#define NETWORK_SECONDS 0.1
+enum { GROWTH = 2, NETWORK_GROWTH = 16 };
+static int64_t next_at_once(const cs_solver *solver, int64_t made, double seconds)
 {
-    double most = 2 * (double)made, fit = most;
-    if (seconds > 0) fit = POLL_SECONDS / 2 * (double)made / seconds;
+    int by_network = solver->network.name != NULL;
+    double most = (by_network ? NETWORK_GROWTH : GROWTH) * (double)made, fit = most;
+    double time = by_network ? NETWORK_SECONDS : POLL_SECONDS / 2;
+    if (seconds > 0) fit = time * (double)made / seconds;
     return fit < 1 ? 1 : (int64_t)fmin(fit, most);
 }
 
@@ -413,12 +417,9 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
 
-    /* As many as fit between two polls. The processes of a network begin and end with each call, so that its calls are
-     * longer. */
-    enum { LONGER = 20 };
-    int64_t at_once = solver->network.name ? LONGER * run->at_once : run->at_once;
+    /* As many as fit between two polls. */
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
-    return polls ? lesser(most, at_once) : most;
+    return polls ? lesser(most, run->at_once) : most;
 }
 
 /* Undoes a step that diverged, and halves R. Returns CS_DIVERGED if R was halved as often as the option `rollback`
@@ -462,7 +463,7 @@ static cs_step advance(cs_run *run, cs_status *status)
     /* Its time, from which the number of sweeps in the next call follows. */
     double seconds = end_step(run);
     if (run->solver->options.record_every > 1)
-        run->at_once = next_at_once(run->number - before, seconds);
+        run->at_once = next_at_once(run->solver, run->number - before, seconds);
 
     /* Its judgement. */
     *status = run->status;

