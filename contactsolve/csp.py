@@ -192,7 +192,7 @@ class Solver(_Solver):
     -----
     Processes begin and end with a run of sweeps: a new run follows each iterate that is recorded,
     checked, or at which the caller is asked; ``record=()`` and a large `check_every` make runs
-    long. A solve raises `NotImplementedError` where the build or the system has too few threads.
+    long. A solve raises `ValueError` where the build or the system has too few threads.
 
     With ``"factorized"`` and ``ahead`` above 0, a worker visits some contacts before it knows
     whether the sweep before was accepted, so that iterates depend on the number of workers, and on
@@ -281,9 +281,7 @@ def solve(problem: Problem, network: str | Network, **options: Any) -> Result:
     Raises
     ------
     ValueError, TypeError
-        As for `Solver`.
-    NotImplementedError
-        The build or the system has too few threads.
+        As for `Solver`; the build or the system has too few threads.
 
     Examples
     --------
@@ -308,9 +306,7 @@ def _chosen(network: Any) -> Network:
         raise TypeError(f"network is {network!r}: {advice}")
     if network not in _LISTED:
         known = ", ".join(_LISTED)
-        raise ValueError(
-            f"network: {network!r} is unknown; known: {known}{hint(network, _LISTED)}"
-        )
+        raise ValueError(f"network: {network!r} is unknown; known: {known}{hint(network, _LISTED)}")
     return Network(network)
 
 
