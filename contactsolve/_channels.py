@@ -244,7 +244,7 @@ def run(*processes: Callable[[], object], channels: Iterable[Any] = ()) -> None:
             process()
         except Poisoned:
             pass
-        except BaseException as error:  # noqa: BLE001  it is raised by the caller's thread
+        except BaseException as error:  # raised by the caller's thread
             failures.append(error)
             poison()
 

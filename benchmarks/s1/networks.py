@@ -54,7 +54,7 @@ class Design:
         return cs.csp.Solver(problem, self.network, workers=workers, **own)
 
 
-def of_jacobi(problem):
+def of_jacobi():
     """S1's chapter 6: the designs, and what each of its measures against waiting changes."""
     csp = cs.csp
     whole = {"order": cs.orders.subtasks(count=1, weighted=False), "parts": PARTS}
@@ -96,15 +96,14 @@ def rows_of_jacobi(name, run):
     sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300)) // (10 if run.quick else 1)
     few = max(1, min(sweeps, MESSAGES // problem.contacts // (10 if run.quick else 1)))
     makes = {
-        design: few if design.label.startswith("extreme") else sweeps
-        for design in of_jacobi(problem)
+        design: few if design.label.startswith("extreme") else sweeps for design in of_jacobi()
     }
     base = cs.Method("jacobi", scheme="factorized", label=JACOBI)
     yield from measured(name, problem, run, makes, base, sweeps)
 
 
 def rows_of_gauss_seidel(name, run):
-    """To the γ of 50 sequential sweeps, in the sweeps that the same orders take without networks."""
+    """To the γ of 50 sequential sweeps, in the sweeps that the orders take without networks."""
     problem = scene(name, run)
     designs = list(of_gauss_seidel(problem))
     found = to_equal_quality(problem, [as_method(problem, design) for design in designs])
