@@ -179,12 +179,12 @@ Jacobi's method or of Gauss-Seidel's. S1's sequential Jacobi allocated w anew in
 S1's processes run on up to 8 cores. Ours end at {end, below S1's cores}; with four and eight
 workers only the bits are compared.
 
-S1 finds one contact a task an order of magnitude slower than one thread (section 6.1), and so are
-messages here: on the medium grid a sweep of 'extreme' takes {medium ball grid/extreme/sweep_s/most}
-and a sweep of 'factorized' {medium ball grid/factorized/sweep_s/most}.
+S1 finds one contact a task an order of magnitude slower than one thread (section 6.1). Here, on the
+medium grid, a sweep of 'extreme' takes {medium ball grid/extreme/sweep_s/most} and a sweep of
+'factorized' {medium ball grid/factorized/sweep_s/most}.
 
-To send numbers of contacts in place of their data, S1's pointers, leaves it at {medium ball
-grid/extreme, numbers/sweep_s/most}: S1 too finds that it does not improve much.
+Numbers of contacts in place of their data, S1's pointers, make {medium ball grid/extreme,
+numbers/sweep_s/most} of it; S1 finds that they do not improve performance much.
 
 Eight workers of the naive network reach γ {small ball grid/naive, 50 sweeps/quality} and {large
 ball grid/naive, 50 sweeps/quality} after 50 sweeps, where S1 prints 306 and 7976.
