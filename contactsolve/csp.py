@@ -194,7 +194,7 @@ class Solver(_Solver):
     checked, or at which the caller is asked; ``record=()`` and a large `check_every` make runs
     long. A solve raises `ValueError` where the build or the system has too few threads.
 
-    With ``"factorized"`` and ``ahead`` above 0, a worker visits some contacts before it knows
+    With ``"factorized"`` and ``ahead`` above 0, a worker visits some pages before it knows
     whether the sweep before was accepted, so that iterates depend on the number of workers, and on
     where runs begin.
 

@@ -10,6 +10,8 @@
  * and visit its contacts twice in one sweep (S1 section 6.2). */
 #include "transport/networks/network.h"
 
+#include <math.h>
+
 enum { PAGES_IN_A_CHANNEL = 64 };
 
 typedef struct page {
@@ -73,7 +75,7 @@ static void be_worker(const accumulation *a, int worker)
     const cs_network_job *job = a->job;
     int64_t first = cs_network_first(job->parts, a->run->workers, worker);
     int64_t end = cs_network_first(job->parts, a->run->workers, worker + 1);
-    int64_t ahead = (int64_t)(a->options.ahead * (double)(end - first));
+    int64_t ahead = (int64_t)ceil(a->options.ahead * (double)(end - first));
 
     /* The first sweep begins without a word of the accumulator. */
     for (int64_t sweep = 0;; sweep++) {
@@ -203,7 +205,8 @@ static const cs_option options_of_factorized[OPTIONS] = {
     [COPIES] = COPIES_OPTION,
     [AHEAD] = CS_NUMBER_OPTION(
         "ahead", 0, 0, 1,
-        "share of its contacts that a worker visits before the accumulator has ended the sweep "
+        "share of its pages, rounded up, that a worker visits before the accumulator has ended the "
+        "sweep "
         "before, with its own changes alone. S1 names 0.15 to 0.2 and finds that it often diverges "
         "(section 6.2.1)"),
     [ENDING] = CS_ENDING_OPTION,

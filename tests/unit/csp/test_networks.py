@@ -252,7 +252,7 @@ def test_looking_ahead_needs_two_copies(pile):
 
 def test_sets_of_the_caller_are_refused():
     problem = cs.scenarios.random(10, rng=1)
-    own = cs.sets.support_function(lambda block, direction: direction / np.linalg.norm(direction))
+    own = cs.sets.support(lambda direction: direction / np.linalg.norm(direction), 0.5)
     problem = cs.Problem(problem.J, problem.Minv, problem.b, bodies=problem.bodies, sets=own)
     with pytest.raises(ValueError, match="functions of the caller"):
         cs.csp.Solver(problem, "naive")
