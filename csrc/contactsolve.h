@@ -629,11 +629,11 @@ CS_PUBLIC cs_status cs_solver_create(cs_solver **solver, const cs_problem *probl
 CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
                                     const double *parameters, const cs_control *control,
                                     cs_result *result, cs_error *error);
-/* Has a network of processes make the sweeps of all solves that follow: one more process than there are workers, or a few
- * more. settings (count): the network's options. Fails with CS_UNKNOWN_NAME, with CS_INVALID for options and workers out of
- * range, for sweeps that the network does not make and if the solver has a network already, and with CS_UNSUPPORTED for
- * methods other than "jacobi" and "gauss_seidel", islands that are solved apart, devices, and sets with functions of the
- * caller. A solve fails with CS_UNSUPPORTED where there are too few threads. */
+/* Has a network of processes make the sweeps of all solves that follow: one more process than there are workers, or a
+ * few more. settings (count): the network's options. Fails with CS_UNKNOWN_NAME, with CS_INVALID for options and
+ * workers out of range, for sweeps that the network does not make and if the solver has a network already, and with
+ * CS_UNSUPPORTED for methods other than "jacobi" and "gauss_seidel", islands that are solved apart, devices, and sets
+ * with functions of the caller. A solve fails with CS_UNSUPPORTED where there are too few threads. */
 CS_PUBLIC cs_status cs_solver_connect(cs_solver *solver, const char *network, int workers,
                                       const cs_setting *settings, int count, cs_error *error);
 /* counts <- what has passed through the channels of its network so far. Returns 0 if it has none. */

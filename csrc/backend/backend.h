@@ -160,8 +160,8 @@ struct cs_backend {
     /* Waits for all calls so far, and reports failures. May be NULL: then no call is late. */
     cs_status (*wait)(void *state, cs_error *error);
 
-    /* Has a network of processes make the sweeps that follow, with memory from `arena` that lives as long as the packing.
-     * May be NULL: the backend has no networks. Then: what has passed through its channels. */
+    /* Has a network of processes make the sweeps that follow, with memory from `arena` that lives as long as the
+     * packing. May be NULL: the backend has no networks. Then: what has passed through its channels. */
     cs_status (*connect)(void *state, const cs_network_request *request, cs_arena *arena,
                          cs_error *error);
     const cs_network_counts *(*connected)(const void *state);

@@ -21,9 +21,9 @@
  * another otherwise. Returns after all calls have returned. */
 void cs_parallel(int threads, void (*work)(void *context, int thread), void *context);
 
-/* Calls work(context, t) for every t below `threads`, each on a thread of its own, so that they may wait for each other; the
- * caller is thread 0. Returns after all calls have returned. Returns 0 without any call if the build has no threads or the
- * system does not give so many, at most CS_MOST_CONCURRENT. */
+/* Calls work(context, t) for every t below `threads`, each on a thread of its own, so that they may wait for each
+ * other; the caller is thread 0. Returns after all calls have returned. Returns 0 without any call if the build has
+ * no threads or the system does not give so many, at most CS_MOST_CONCURRENT. */
 enum { CS_MOST_CONCURRENT = 256 };
 int cs_concurrently(int threads, void (*work)(void *context, int thread), void *context);
 

@@ -1,5 +1,5 @@
-/* _core.Channels: channels of Python objects between threads (transport/channel.h). They share one event, so that one thread
- * may read whichever is ready. Who waits releases the GIL, and takes it briefly to look for Ctrl-C. */
+/* _core.Channels: channels of Python objects between threads (transport/channel.h). They share one event, so that one
+ * thread may read whichever is ready. Who waits releases the GIL, and takes it briefly to look for Ctrl-C. */
 #include "core/clock.h"
 #include "python/core.h"
 #include "transport/channel.h"

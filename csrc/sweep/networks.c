@@ -290,8 +290,8 @@ static void add_own(const cs_sweep_network *n, void *to, const void *from, int64
     else add_own_f64(n->packed, to, from, part);
 }
 
-/* Brings the velocities of a worker that looks ahead up to date: those from before the sweep at its first part, then with
- * the changes of each part. The worker does so before the accumulator learns of the part. */
+/* Brings the velocities of a worker that looks ahead up to date: those from before the sweep at its first part, then
+ * with the changes of each part. The worker does so before the accumulator learns of the part. */
 static void follow(cs_sweep_network *n, int64_t sweep, int64_t part)
 {
     int64_t parts = n->packed->schedule->parts;
@@ -405,8 +405,8 @@ static int judge(void *context, int64_t sweep)
 
 /* ---- messages that hold data ------------------------------------------------------------------------ */
 
-/* Copies of a contact's data into a message and out of it: impulses, then velocities of its bodies, the shared or the own
- * ones. */
+/* Copies of a contact's data into a message and out of it: impulses, then velocities of its bodies, the shared or the
+ * own ones. */
 typedef struct parcel {
     const cs_sweep_network *n;
     char *at;    /* in the message */

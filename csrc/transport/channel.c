@@ -53,8 +53,8 @@ void cs_event_release(cs_event *event)
 
 int64_t cs_event_sleeps(const cs_event *event) { return atomic_load(&event->sleeps); }
 
-/* Wakes who sleeps. The caller has changed what they wait for before, and a sleeper looks once more after it has counted
- * itself, each in the one order of sequentially consistent operations: one of the two sees the other. */
+/* Wakes who sleeps. The caller has changed what they wait for before, and a sleeper looks once more after it has
+ * counted itself, each in the one order of sequentially consistent operations: one of the two sees the other. */
 void cs_event_wake(cs_event *event)
 {
     if (!atomic_load(&event->sleepers)) return;
@@ -194,8 +194,8 @@ static cs_channel_state wait_for(cs_channel_state (*attempt)(const void *context
         if (state != CS_CHANNEL_WAITING) return state;
     }
 
-    /* Sleep. The sleep is short, so that the time is looked at, and a wake-up that came between an attempt of another thread
-     * and this one costs milliseconds at most. */
+    /* Sleep. The sleep is short, so that the time is looked at, and a wake-up that came between an attempt of another
+     * thread and this one costs milliseconds at most. */
     cs_mutex_lock(&event->mutex);
     atomic_fetch_add(&event->sleepers, 1);
     atomic_fetch_add_explicit(&event->sleeps, 1, memory_order_relaxed);

@@ -1,6 +1,6 @@
-/* Channels between threads: each message arrives once and in order, whichever kind of ends and however many places there are;
- * who waits is woken by a message, by a place, by poison or by the time. With ThreadSanitizer the programs also show that
- * what was written before a message is seen by who has read it. */
+/* Channels between threads: each message arrives once and in order, whichever kind of ends and however many places
+ * there are; who waits is woken by a message, by a place, by poison or by the time. With ThreadSanitizer the programs
+ * also show that what was written before a message is seen by who has read it. */
 #include "core/clock.h"
 #include "core/parallel.h"
 #include "testing.h"
@@ -52,7 +52,8 @@ static void write_all(crowd *c, int writer)
     }
 }
 
-/* One reader sees each writer's numbers in order; several see some of them in order. The last message poisons the channel. */
+/* One reader sees each writer's numbers in order; several see some of them in order. The last message poisons the
+ * channel. */
 static void read_all(crowd *c)
 {
     int64_t last[MOST];

@@ -1,6 +1,6 @@
-/* Every network of processes gives the bits of the same sweeps without one, whatever its options and the number of workers:
- * impulses, and the measures of each sweep. Compiled with ThreadSanitizer it also shows that its processes meet at channels
- * only. */
+/* Every network of processes gives the bits of the same sweeps without one, whatever its options and the number of
+ * workers: impulses, and the measures of each sweep. Compiled with ThreadSanitizer it also shows that its processes
+ * meet at channels only. */
 #include "core/parallel.h"
 #include "scene.h"
 

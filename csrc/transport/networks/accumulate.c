@@ -1,13 +1,13 @@
-/* Workers and an accumulator (S1 Figs 6.3, 6.6 and 7.1). A worker owns a contiguous run of parts, S1's pages. After each of
- * them it sends a page to the accumulator; after all of them it waits to be told to go on:
+/* Workers and an accumulator (S1 Figs 6.3, 6.6 and 7.1). A worker owns a contiguous run of parts, S1's pages. After
+ * each of them it sends a page to the accumulator; after all of them it waits to be told to go on:
  *
  *     worker 0 ──► pages ──►             ──► go on, or stop ──► worker 0
  *     worker 1 ──► pages ──► accumulator ──► go on, or stop ──► worker 1
  *
- * A page has the number of the part, which tells where its compressed changes of w are, and what was measured. Pages go
- * through one channel, or through one of each worker, of which the accumulator reads whichever is ready. There is one channel
- * for each worker in the other direction in any case: with one for all, a fast worker could take the message of a slow one,
- * and visit its contacts twice in one sweep (S1 section 6.2). */
+ * A page has the number of the part, which tells where its compressed changes of w are, and what was measured. Pages
+ * go through one channel, or through one of each worker, of which the accumulator reads whichever is ready. There is
+ * one channel for each worker in the other direction in any case: with one for all, a fast worker could take the
+ * message of a slow one, and visit its contacts twice in one sweep (S1 section 6.2). */
 #include "transport/networks/network.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ static int send_page(const accumulation *a, int worker, const page *sent)
     return cs_channel_write(channel, sent, CS_FOREVER) == CS_CHANNEL_READY;
 }
 
-/* Visits the first parts of a sweep before the sweep before has ended, then waits for that end and sends the pages. Returns
- * the first part that is left, or -1 if the network ends. */
+/* Visits the first parts of a sweep before the sweep before has ended, then waits for that end and sends the pages.
+ * Returns the first part that is left, or -1 if the network ends. */
 static int64_t look_ahead(const accumulation *a, int worker, int64_t sweep, int64_t first,
                           int64_t end)
 {
@@ -106,8 +106,8 @@ static int read_page(accumulation *a, page *read)
     return cs_channel_read(a->pages[chosen], read, CS_FOREVER) == CS_CHANNEL_READY;
 }
 
-/* Reads the pages of a sweep. With two copies of w, their changes are added as they come, but in the order of the parts;
- * with one copy after all have come, because workers read it. */
+/* Reads the pages of a sweep. With two copies of w, their changes are added as they come, but in the order of the
+ * parts; with one copy after all have come, because workers read it. */
 static int collect(accumulation *a, int64_t sweep)
 {
     const cs_network_job *job = a->job;

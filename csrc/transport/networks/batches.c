@@ -1,6 +1,6 @@
-/* An accumulator that hands out the parts of one stage after another (S1 Figs 7.2 to 7.4). Rigid workers visit the stages
- * whose parts share no moving body, the safe colours; relaxed workers, if the network has some, the unsafe ones. While one
- * kind works the other waits:
+/* An accumulator that hands out the parts of one stage after another (S1 Figs 7.2 to 7.4). Rigid workers visit the
+ * stages whose parts share no moving body, the safe colours; relaxed workers, if the network has some, the unsafe
+ * ones. While one kind works the other waits:
  *
  *     accumulator ──► batch: stage, first part, end ──► rigid or relaxed worker
  *     accumulator ◄── residual                     ◄── rigid or relaxed worker */

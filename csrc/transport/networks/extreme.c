@@ -1,5 +1,5 @@
-/* One contact a task (S1 section 6.1, Fig. 6.1): a dispatcher sends tasks to whichever worker is free, and an accumulator
- * takes the results:
+/* One contact a task (S1 section 6.1, Fig. 6.1): a dispatcher sends tasks to whichever worker is free, and an
+ * accumulator takes the results:
  *
  *     dispatcher ──► one-to-any ──► workers ──► any-to-one ──► accumulator ──► dispatcher
  *                    x_k, w_i, w_j              x_k, changes of w_i, w_j        next sweep, or stop
@@ -53,8 +53,8 @@ typedef struct extreme {
 
 /* ---- workers ------------------------------------------------------------------------------------- */
 
-/* Makes one task; returns whether another one may follow. Data are copied, because an end of a channel that several threads
- * share belongs to one of them until it has accepted or sent. */
+/* Makes one task; returns whether another one may follow. Data are copied, because an end of a channel that several
+ * threads share belongs to one of them until it has accepted or sent. */
 static int make_task(const extreme *x, int worker)
 {
     /* Read the task. */

@@ -1,15 +1,15 @@
-/* Networks of processes that make sweeps: S1's designs in Communicating Sequential Processes (its chapters 6 and 7). Each
- * process runs on a thread of its own, from the first sweep of a run to the last one, and waits for the others at channels
- * (transport/channel.h) alone.
+/* Networks of processes that make sweeps: S1's designs in Communicating Sequential Processes (its chapters 6 and 7).
+ * Each process runs on a thread of its own, from the first sweep of a run to the last one, and waits for the others
+ * at channels (transport/channel.h) alone.
  *
- * A network knows processes, channels and messages. What is computed it takes from a job: the sweep (sweep/networks.h)
- * fills in functions that visit a part of a stage or add its changes.
+ * A network knows processes, channels and messages. What is computed it takes from a job: the sweep
+ * (sweep/networks.h) fills in functions that visit a part of a stage or add its changes.
  *
  *     sweep:    stage | stage | ...     one after another
  *     stage:    part | part | ...       a worker visits a part; parts are S1's pages, or single contacts
  *
- * The accumulator adds changes in the order of the parts, whichever arrives first, so that results depend neither on the
- * number of workers nor on who is faster. */
+ * The accumulator adds changes in the order of the parts, whichever arrives first, so that results depend neither on
+ * the number of workers nor on who is faster. */
 #ifndef CS_NETWORK_H
 #define CS_NETWORK_H
 
@@ -47,8 +47,8 @@ typedef struct cs_network_job {
 
     /* Workers: visit a part. */
     void (*visit)(void *context, int64_t sweep, int64_t part, cs_network_stats *stats);
-    /* Workers: the same before the accumulator has ended the sweep before, with the worker's own changes alone. Then, once
-     * that sweep was accepted: settle. */
+    /* Workers: the same before the accumulator has ended the sweep before, with the worker's own changes alone. Then,
+     * once that sweep was accepted: settle. */
     void (*look_ahead)(void *context, int worker, int64_t sweep, int64_t part,
                        cs_network_stats *stats);
     void (*settle)(void *context, int64_t sweep, int64_t part);
@@ -63,8 +63,8 @@ typedef struct cs_network_job {
     /* Ends a sweep. Returns whether it is the last one of the run. */
     int (*judge)(void *context, int64_t sweep);
 
-    /* Messages that hold all the data of one visit: the dispatcher writes a task, a worker its result, which the accumulator
-     * takes. */
+    /* Messages that hold all the data of one visit: the dispatcher writes a task, a worker its result, which the
+     * accumulator takes. */
     int64_t task_bytes, result_bytes; /* at most CS_NETWORK_MOST_BYTES */
     void (*pack)(void *context, int64_t part, void *task);
     void (*solve)(void *context, int worker, int64_t part, const void *task, void *result,
@@ -101,8 +101,8 @@ typedef struct cs_network_run {
 /* The network of that name, or NULL. */
 const cs_network *cs_network_find(const char *name);
 
-/* Makes the run, and adds to its counts. Fails with CS_NO_MEMORY, and with CS_UNSUPPORTED without as many threads. The job's
- * results are then undefined. */
+/* Makes the run, and adds to its counts. Fails with CS_NO_MEMORY, and with CS_UNSUPPORTED without as many threads.
+ * The job's results are then undefined. */
 cs_status cs_network_run_job(cs_network_run *run, cs_error *error);
 
 /* ---- for the networks ---------------------------------------------------------------------------- */
