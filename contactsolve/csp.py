@@ -219,33 +219,22 @@ class Solver(_Solver):
         unsafe_below: int | None = None,
         **options: Any,
     ) -> None:
-        chosen = _chosen(network)
-        name = chosen.name
-        for option in _DECIDED:
-            if option in options:
-                raise TypeError(f"{option} is given, but network '{name}' decides it")
-        for option, value, own in (
-            ("page", page, _OF_PAGE),
-            ("unsafe_below", unsafe_below, _OF_UNSAFE),
-        ):
-            if value is not None and (name not in own or "order" in options):
-                raise ValueError(
-                    f"{option} is {value!r}, but has no effect on network '{name}'"
-                    + (" with an order of its own" if name in own else "")
-                )
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: Solver takes one Problem")
+        chosen = _chosen(network)
+        name = chosen.name
         workers = count("workers", workers, 1, _MOST_WORKERS)
+        _check_effect(name, options, page, unsafe_below)
         way = _Division(
             problem,
             workers,
             64 if page is None else count("page", page, 1),
             8 * workers if unsafe_below is None else count("unsafe_below", unsafe_below, 1),
         )
-        own = {**_NEEDS[name](way), **options}
-        if "order" in options and "parts" not in options:
-            own["parts"] = workers
-        self.asked = {**own, "islands": False}
+        needed = _NEEDS[name](way)
+        if "order" in options:
+            needed["parts"] = workers
+        self.asked: dict[str, Any] = {**needed, **options, "islands": False}
         super().__init__(problem, **self.asked)
         self._network, self._workers = chosen, workers
         self._core.connect(name, workers, chosen.options())
@@ -262,6 +251,22 @@ class Solver(_Solver):
         counts["message_bytes"] = counts.pop("bytes", 0)
         own = {"network": str(self._network), "workers": self._workers}
         return {**super().info, **own, **counts}
+
+
+def _check_effect(
+    network: str, options: Mapping[str, Any], page: int | None, unsafe_below: int | None
+) -> None:
+    """Refuse what the network decides, and what it leaves without effect."""
+    for name in _DECIDED:
+        if name in options:
+            raise TypeError(f"{name} is given, but network '{network}' decides it")
+    for name, value, takers in (
+        ("page", page, _OF_PAGE),
+        ("unsafe_below", unsafe_below, _OF_UNSAFE),
+    ):
+        if value is not None and (network not in takers or "order" in options):
+            rest = " with an order of its own" if network in takers else ""
+            raise ValueError(f"{name} is {value!r}: no effect on network '{network}'{rest}")
 
 
 def solve(problem: Problem, network: str | Network, **options: Any) -> Result:
