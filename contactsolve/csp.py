@@ -196,7 +196,7 @@ class Solver(_Solver):
 
     With ``"factorized"`` and ``ahead`` above 0, a worker visits some pages before it knows
     whether the sweep before was accepted, so that iterates depend on the number of workers, and on
-    where runs begin.
+    where runs begin: after 16 sweeps, and after iterates that are recorded or checked.
 
     Examples
     --------

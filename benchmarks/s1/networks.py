@@ -94,7 +94,7 @@ FIGURES = {"medium ball grid": "Fig 7.5", "large ball pile": "Fig 7.6"}
 def rows_of_jacobi(name, run):
     problem = scene(name, run)
     sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300)) // (10 if run.quick else 1)
-    few = max(1, min(sweeps, MESSAGES // problem.contacts // (10 if run.quick else 1)))
+    few = 2 if run.quick else max(1, min(sweeps, MESSAGES // problem.contacts))
     makes = {
         design: few if design.label.startswith("extreme") else sweeps for design in of_jacobi()
     }

@@ -28,6 +28,7 @@ typedef struct cs_network_request {
     int workers;
     cs_setting setting[CS_MAX_OWN_OPTIONS];
     int settings;
+    int looks_ahead; /* iterates depend on where runs begin */
 } cs_network_request;
 
 typedef struct cs_backend cs_backend;

@@ -417,6 +417,10 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
 
+    /* A network that looks ahead begins its runs at fixed sweeps, so that its bits can be repeated. */
+    enum { RUN_AHEAD = 16 };
+    if (solver->network.looks_ahead) return lesser(most, RUN_AHEAD - (k - 1) % RUN_AHEAD);
+
     /* As many as fit between two polls. */
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
     return polls ? lesser(most, run->at_once) : most;

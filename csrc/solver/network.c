@@ -51,6 +51,9 @@ cs_status cs_solver_connect(cs_solver *solver, const char *name, int workers,
     if (status) return status;
     request.name = network->name;
     request.settings = network->options;
+    for (int i = 0; i < request.settings; i++)
+        if (strcmp(request.setting[i].name, "ahead") == 0)
+            request.looks_ahead = request.setting[i].number > 0;
 
     /* Connect it to what is packed; what is packed later gets it as well. */
     solver->network = request;

@@ -13,6 +13,7 @@ import contactsolve as cs
 from repository import ROOT
 
 NAMES = cs.csp.names()
+S1_RULES = {"r_factor": 5.0, "rollback": 5, "rollback_growth": 1.0, "instructions": "scalar"}
 
 pytestmark = [
     pytest.mark.threads,
@@ -162,29 +163,22 @@ def test_pages_do_not_change_bits_with_workers(pile):
     assert all(np.array_equal(runs[0].impulses, run.impulses) for run in runs)
 
 
-def test_looking_ahead_may_diverge():
-    """S1 section 6.2.1: with a share of 0.2, where the whole sweeps converge."""
+def test_looking_ahead_repeats_its_bits_and_converges_more_slowly():
+    """S1 section 6.2.1: with a share of 0.2, and with all contacts."""
     problem = cs.scenarios.ball_grid(8, ground="body", contact_order="backward")
-    options = {"r_factor": 5.0, "rollback": 0, "rtol": None, "atol": None, "max_iterations": 50}
-    largest = {}
-    for ahead in (0.0, 1.0):
-        network = cs.csp.factorized(ahead=ahead)
-        result = cs.csp.solve(
-            problem, network, workers=8, page=16, record=("residual",), record_every=50,
-            check_every=50, **options,
+
+    def solve(ahead):
+        return cs.csp.solve(
+            problem, cs.csp.factorized(ahead=ahead), workers=8, page=16, rtol=None, atol=None,
+            max_iterations=50, record=("quality",), record_every=50, check_every=50, **S1_RULES,
         )  # fmt: skip
-        again = cs.csp.solve(
-            problem, network, workers=8, page=16, record=("residual",), record_every=50,
-            check_every=50, **options,
-        )  # fmt: skip
-        assert np.array_equal(result.impulses, again.impulses)
-        largest[ahead] = np.abs(result.impulses).max()
-    assert largest[1.0] != largest[0.0]
+
+    quality = {ahead: solve(ahead).history["quality"][-1] for ahead in (0.0, 0.2, 1.0)}
+    assert np.array_equal(solve(0.2).impulses, solve(0.2).impulses)
+    assert quality[0.0] < quality[0.2] < quality[1.0] < 1e4
 
 
 # ---- S1's figures -------------------------------------------------------------------------------
-
-S1_RULES = {"r_factor": 5.0, "rollback": 5, "rollback_growth": 1.0, "instructions": "scalar"}
 
 
 @pytest.mark.parametrize(
