@@ -32,8 +32,7 @@ static cs_status count_parts(const cs_problem *problem, const int64_t *labels, i
             if (labels[body] < 0 || labels[body] >= most)
                 return cs_fail(error, CS_INVALID,
                                "labels[%lld] is %lld: parts are numbered from 0 to %lld at most",
-                               (long long)body, (long long)labels[body],
-                               (long long)most - 1);
+                               (long long)body, (long long)labels[body], (long long)most - 1);
             if (labels[body] >= *parts) *parts = labels[body] + 1;
         }
     }

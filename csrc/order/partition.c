@@ -8,8 +8,7 @@ enum { STRATEGY, BORDER, PRIORITY, OPTIONS };
 
 /* In the sequence of cs_labelling and of cs_border. */
 static const char *const strategies[] = {"auto", "slices", "natural", NULL};
-static const char *const borders[] = {"colored", "sequential", "checkerboard", "concurrent",
-                                      NULL};
+static const char *const borders[] = {"colored", "sequential", "checkerboard", "concurrent", NULL};
 
 static const cs_option options_of_partition[OPTIONS] = {
     [STRATEGY] = CS_WORD_OPTION(
