@@ -73,7 +73,7 @@ def given_in_pieces(comm, problem: cs.Problem, labels: np.ndarray, parts: int):
         giver = rng.integers(0, comm.size, layout.contacts)
         also = rng.integers(0, comm.size, layout.contacts)
         mine = np.flatnonzero((giver == comm.rank) | ((also == comm.rank) & (giver % 2 == 0)))
-        mine = rng.permutation(mine)
+        mine = np.random.default_rng(comm.rank).permutation(mine)
         numbers_of_groups.append(mine)
         needed[problem._core.bodies(g)[mine]] = True
     needed[np.flatnonzero(rng.integers(0, comm.size, len(needed)) == comm.rank)] = True

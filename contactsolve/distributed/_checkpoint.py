@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contactsolve.distributed._collective import Spread, fetch, parts_of, together
-from contactsolve.distributed._files import NEED, Piece, write_pieces
+from contactsolve.distributed._files import Piece, write_pieces
 from contactsolve.distributed._ranges import spread_rows, spread_velocities
 from contactsolve.distributed._share import Share
 from contactsolve.io._hdf5 import Hdf5Reader
-from contactsolve.io._problems import write_text
+from contactsolve.io._problems import NEED, write_text
 from contactsolve.io.saved import check_header
 
 __all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]

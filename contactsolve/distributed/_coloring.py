@@ -23,14 +23,14 @@ class Colors(NamedTuple):
     ----------
     color
         Of each contact of the share, ``(k,)``; −1 for those that are not coloured.
-    count
+    colors
         Number of colours, on all ranks.
     rounds
         Rounds that it took.
     """
 
     color: np.ndarray
-    count: int
+    colors: int
     rounds: int
 
 

@@ -179,7 +179,8 @@ def _summed(comm: Communicator, node: np.ndarray, weight: np.ndarray, nodes: int
     """Return the sum of the weights in each node, of all ranks."""
     own = np.zeros(nodes, np.int64)
     np.add.at(own, node, weight)
-    return np.sum(comm.allgather(own), axis=0, dtype=np.int64)
+    every = np.stack(comm.allgather(own))
+    return every.sum(axis=0, dtype=np.int64)
 
 
 def _first_above(

@@ -154,12 +154,12 @@ def _one_stage(share: Share, kind: str, name: str) -> Plan:
 
 def _colored(share: Share, priority: str) -> Plan:
     """Return one independent stage for each colour."""
-    colors = colored(share, np.ones(len(share.contact), bool), priority)
+    found = colored(share, np.ones(len(share.contact), bool), priority)
     return _staged(
-        colors.color,
-        [_KINDS["independent"]] * colors.count,
-        colors.count,
-        colors.rounds,
+        found.color,
+        [_KINDS["independent"]] * found.colors,
+        found.colors,
+        found.rounds,
         "colored",
         share.part,
     )
@@ -167,10 +167,10 @@ def _colored(share: Share, priority: str) -> Plan:
 
 def _colored_border(share: Share, priority: str) -> Plan:
     """Return the interiors as one disjoint stage, and one independent stage for each colour."""
-    colors = colored(share, ~share.inside, priority, by_palette=True)
-    kinds = [_KINDS["disjoint"], *[_KINDS["independent"]] * colors.count]
-    stage = np.where(share.inside, 0, colors.color + 1)
-    return _staged(stage, kinds, colors.count, colors.rounds, "partition", share.part)
+    found = colored(share, ~share.inside, priority, by_palette=True)
+    kinds = [_KINDS["disjoint"], *[_KINDS["independent"]] * found.colors]
+    stage = np.where(share.inside, 0, found.color + 1)
+    return _staged(stage, kinds, found.colors, found.rounds, "partition", share.part)
 
 
 def _checkerboard(share: Share) -> Plan:

@@ -326,10 +326,11 @@ class Hdf5Reader:
         """
         with self.reading(f"/{name}"):
             sources = [
-                (str(one.file_name), str(one.dset_name), one.src_space.get_simple_extent_dims())
+                (str(one.file_name), str(one.dset_name), *one.vspace.get_select_bounds())
                 for one in node.virtual_sources()
             ]
-        for file_name, source, shape in sources:
+        for file_name, source, first, last in sources:
+            shape = tuple(int(end) - int(begin) + 1 for begin, end in zip(first, last, strict=True))
             if (file_name, source) in self._sources:
                 continue
             if Path(file_name).name != file_name:

@@ -11,12 +11,12 @@ enum {
     COLORS,
     MULTIPLE_OF_PARTS,
     FIXED_AS_BODY,
-    PRIORITY,
     PARALLEL,
     UNSAFE_BELOW,
     UNSAFE,
     FIRST,
     WEIGHTED,
+    PRIORITY,
     OPTIONS
 };
 
@@ -50,11 +50,6 @@ static const cs_option options_of_colored[OPTIONS] = {
         CS_FLAG_OPTION("fixed_as_body", 0,
                        "let contacts with the same immovable body of the problem conflict, as with "
                        "S1's ground. The fixed world, -1, never causes a conflict"),
-    [PRIORITY] = CS_WORD_OPTION(
-        "priority", cs_priority_words,
-        "the sequence in which contacts choose their colours: \"natural\", that of their numbers, "
-        "or \"hash\", that of a hash of their numbers, which ranks that share a problem find in "
-        "few rounds"),
     [PARALLEL] =
         {.name = "parallel",
          .summary =
@@ -96,6 +91,11 @@ static const cs_option options_of_colored[OPTIONS] = {
                   .most = 1,
                   .of = "unsafe",
                   .of_value = RANGES},
+    [PRIORITY] = CS_WORD_OPTION(
+        "priority", cs_priority_words,
+        "the sequence in which contacts choose their colours: \"natural\", that of their numbers, "
+        "or \"hash\", that of a hash of their numbers, which ranks that share a problem find in "
+        "few rounds"),
 };
 
 /* Adds a stage for each colour with at least `unsafe_below` contacts. */

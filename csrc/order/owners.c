@@ -22,17 +22,18 @@ static int64_t owner_of(const cs_block_group *group, int64_t index, const int64_
 static cs_status count_parts(const cs_problem *problem, const int64_t *labels, int64_t *parts,
                              cs_error *error)
 {
+    int64_t most = problem->bodies > problem->blocks ? problem->bodies : problem->blocks;
     *parts = 1;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t i = 0; i < group->count * group->partners; i++) {
             int64_t body = group->bodies[i];
             if (group->velocity[i] < 0) continue;
-            if (labels[body] < 0 || labels[body] >= problem->bodies)
+            if (labels[body] < 0 || labels[body] >= most)
                 return cs_fail(error, CS_INVALID,
                                "labels[%lld] is %lld: parts are numbered from 0 to %lld at most",
                                (long long)body, (long long)labels[body],
-                               (long long)problem->bodies - 1);
+                               (long long)most - 1);
             if (labels[body] >= *parts) *parts = labels[body] + 1;
         }
     }

@@ -58,6 +58,7 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     int64_t *sequence = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     if (!sequence) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < problem->blocks; i++) sequence[i] = i;
+    plan->labels = parts.label;
     return cs_plan_parts(&graph, &parts, sequence, 0, border, scratch, plan, error);
 }
 

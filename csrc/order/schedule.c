@@ -178,8 +178,9 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
             "stages here that could be cut; use an order in colours, or a method such as "
             "'jacobi'",
             order->name);
-    int owned = options->labels && order->sums_by_labels && !options->subtasks;
-    if (owned) return cs_plan_own(problem, options->labels, scratch, *plan, error);
+    const int64_t *labels = options->labels ? options->labels : (*plan)->labels;
+    int owned = labels && order->sums_by_labels && !options->subtasks;
+    if (owned) return cs_plan_own(problem, labels, scratch, *plan, error);
     return cs_plan_divide(problem, options, scratch, *plan, error);
 }
 

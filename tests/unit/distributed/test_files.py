@@ -82,7 +82,7 @@ def test_sets_with_bounds_and_shapes_are_read_in_ranges(tmp_path):
             cs.sets.box(-1.0, [1.0, 2.0, 3.0]),
             cs.sets.box(rng.uniform(-2, -1, (9, 3)), 5.0),
             cs.sets.disc(rng.uniform(0, 1, 9)),
-            cs.sets.polygon(polygon, 0.5),
+            cs.sets.polygon(vertices=polygon),
         ]
     ):
         problem = cs.Problem(J, np.ones((6, 3)), b, bodies=bodies, sets=feasible)
@@ -152,7 +152,7 @@ def test_missing_and_other_files_of_ranks_are_named(tmp_path):
     second.write_bytes(kept[:300])
     with pytest.raises(ValueError, match=f"in {second.name} cannot be read"):
         cs.load_problem(path)
-    on_ranks(1, save, second, cs.scenarios.box_stack(1), np.array([0]), 1, True)
+    on_ranks(1, save, second, cs.scenarios.box_stack(2), np.array([0, 0]), 1, True)
     with pytest.raises(ValueError, match="which has"):
         cs.load_problem(path)
     second.write_bytes(kept)

@@ -34,6 +34,22 @@ def test_shares_are_those_of_the_whole_problem(name, size):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
+def test_ranks_of_the_library_have_the_same_shares(name):
+    """With the messages of `distributed.run`, whose values are copies; the default communicator."""
+    problem, parts = PROBLEMS[name](), 6
+    labels = random_labels(problem, parts)
+    found = distributed.run(given_in_pieces, 4, problem, labels, parts, timeout=60)
+    assert_shares(problem, labels, parts, [one.share for one in found])
+
+    def scattered(comm):
+        own = distributed.scatter(problem, labels=labels, parts=parts)
+        assert own.comm is comm
+        return own.share
+
+    assert_shares(problem, labels, parts, distributed.run(scattered, 3, timeout=60))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_scattered_problems_have_the_same_shares(name):
     problem, parts = PROBLEMS[name](), 5
     labels = random_labels(problem, parts)
@@ -148,7 +164,7 @@ def test_one_process_needs_no_communicator():
     assert (problem.parts, problem.comm.size) == (8, 1)
     assert problem.share.contact.tolist() == list(range(grid.contacts))
     assert repr(problem) == (
-        "distributed.Problem(12 contacts, 8 bodies in 8 parts, rank 0 of 1: 12 contacts)"
+        "distributed.Problem(16 contacts, 8 bodies in 8 parts, rank 0 of 1: 16 contacts)"
     )
 
 

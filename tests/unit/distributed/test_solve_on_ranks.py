@@ -8,7 +8,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import distributed
-from contactsolve.distributed.solver import Solver, solve
+from contactsolve.distributed.solver import solve
 
 
 def grid(n=5):
