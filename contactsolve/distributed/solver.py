@@ -396,7 +396,7 @@ def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
     return [group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)]
 
 
-def _with_threads(comm: Any, options: Options) -> dict[str, Any]:
+def _with_threads(comm: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options; without a number of threads, ranks divide the cores of their machine."""
     given: dict[str, Any] = {**options}
     if comm.size > 1 and isinstance(comm, Communicator) and given.get("threads") is None:
