@@ -323,7 +323,7 @@ class _RankValues(ResultValues):
         answer = self._answer
         return Worst(answer.worst_block, f"row {answer.worst_row}", answer.worst_velocity)
 
-    def _gives_advice(self, status: str) -> bool:
+    def _gives_advice(self, status: str) -> bool:  # noqa: ARG002 (advice would differ by rank)
         return False
 
     def _message(self) -> str:
@@ -374,7 +374,7 @@ def _with_threads(comm: Any, options: Options) -> dict[str, Any]:
 
 
 def _trying(comm: Any, function: Callable[[], T]) -> T:
-    """Call a function that exchanges messages; the failure of another rank becomes a `RankError`."""
+    """Call a function that sends messages; the failure of another rank becomes a `RankError`."""
     return comm._try(function) if isinstance(comm, Communicator) else function()
 
 

@@ -239,8 +239,8 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
         if (is_gathered(&packed->group[g]))
             sides += packed->group[g].partners * packed->group[g].count;
     const cs_schedule *schedule = packed->schedule;
-    int by_block = schedule->stages && schedule->stage[0].kind == CS_SIMULTANEOUS &&
-                   !schedule->natural;
+    int by_block =
+        schedule->stages && schedule->stage[0].kind == CS_SIMULTANEOUS && !schedule->natural;
     cs_arena scratch = {0};
     int64_t *visit = cs_arena_take_unset(&scratch, by_block ? problem->blocks : 0, sizeof(int64_t));
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
