@@ -58,6 +58,8 @@ class Solver:
         parameters: np.ndarray | None,
         callback: Callable[[int, np.ndarray, np.ndarray], object] | None,
         progress: Callable[[int, np.ndarray], object] | None,
+        checkpoints: tuple[int, float, Callable[[dict[str, Any]], object], dict[str, Any] | None]
+        | None = None,
         /,
     ) -> Answer: ...
     def connect(self, network: str, workers: int, settings: dict[str, float | str], /) -> None: ...

@@ -508,6 +508,10 @@ class Solver:
         """Return further arguments of the C library, for a problem that several ranks share."""
         return {}
 
+    def _for_solve(self, b: np.ndarray | None, parameters: np.ndarray | None) -> tuple[Any, ...]:  # noqa: ARG002
+        """Return further arguments of a solve in the C library, with these values of its own."""
+        return ()
+
     @property
     def info(self) -> dict[str, Any]:
         """Automatic choices and their reasons, bytes, set-up seconds, warnings."""
@@ -574,7 +578,8 @@ class Solver:
         bar = ProgressBar(self._described.columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
-            answer = self._core.solve(initial, index_set, b, parameters, notify, bar)
+            further = self._for_solve(b, parameters)
+            answer = self._core.solve(initial, index_set, b, parameters, notify, bar, *further)
         finally:
             if bar is not None:
                 bar.close()

@@ -22,7 +22,7 @@ from contactsolve.io._hdf5 import Hdf5Reader
 from contactsolve.io._problems import NEED, write_text
 from contactsolve.io.saved import check_header
 
-__all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Checkpoint", "mark_of", "read_checkpoint", "write_checkpoint"]
 
 
 class Checkpoint(NamedTuple):
@@ -50,7 +50,9 @@ class Checkpoint(NamedTuple):
     numbers: dict[str, Any]
 
 
-def write_checkpoint(share: Share, path: str | PathLike[str], state: Checkpoint) -> None:
+def write_checkpoint(
+    share: Share, path: str | PathLike[str], state: Checkpoint, mark: int | None = None
+) -> None:
     """Write a checkpoint, which replaces an older one when all files of it are complete.
 
     Parameters
@@ -61,6 +63,8 @@ def write_checkpoint(share: Share, path: str | PathLike[str], state: Checkpoint)
         The file of virtual datasets; those of the ranks lie beside it.
     state
         With the same names and types of arrays on all ranks.
+    mark
+        Of `mark_of`; by default that of the problem with its own values.
 
     Raises
     ------
@@ -70,7 +74,7 @@ def write_checkpoint(share: Share, path: str | PathLike[str], state: Checkpoint)
         `numbers` holds something that JSON cannot.
     """
     problem, comm, pieces = share.problem, share.comm, []
-    mark = _mark(share)
+    mark = mark_of(share) if mark is None else mark
     for name, value in state.rows.items():
         each = _by_group(value, [layout.shape for layout in problem._groups])
         pieces += _of_groups(share, f"checkpoint/rows/{name}", spread_rows(share, each), "contact")
@@ -114,7 +118,9 @@ def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> 
     ]
 
 
-def read_checkpoint(share: Share, path: str | PathLike[str]) -> Checkpoint:
+def read_checkpoint(
+    share: Share, path: str | PathLike[str], mark: int | None = None
+) -> Checkpoint:
     """Read a checkpoint of the same problem and parts, of any number of ranks.
 
     Parameters
@@ -123,6 +129,8 @@ def read_checkpoint(share: Share, path: str | PathLike[str]) -> Checkpoint:
         The rank's share; all ranks call this together.
     path
         A file of `write_checkpoint`.
+    mark
+        As for `write_checkpoint`.
 
     Returns
     -------
@@ -135,7 +143,7 @@ def read_checkpoint(share: Share, path: str | PathLike[str]) -> Checkpoint:
         On all ranks: no such file, a damaged one, one of another problem or of other parts.
     """
     comm = share.comm
-    mark = _mark(share)
+    mark = mark_of(share) if mark is None else mark
     pieces, numbers = together(comm, _read_own, share, path, mark)
     found: dict[str, dict[str, np.ndarray]] = {}
     for kind, names in pieces.items():
@@ -176,7 +184,7 @@ def _read_own(
                 f"the checkpoint has {parts} parts and the problem {share.parts}: they must agree"
             )
         if reader.array("checkpoint/mark", "u", "an unsigned integer", ()) != mark:
-            raise reader.error("the checkpoint is one of another problem, or of other labels")
+            raise reader.error("the checkpoint is one of another problem, or of other labels, b or mu")
         numbers = json.loads(reader.fixed_text("checkpoint/numbers"))
         found: dict[str, dict[str, list[np.ndarray]]] = {}
         for kind in ("rows", "velocities", "contacts", "parts"):
@@ -206,19 +214,43 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIXER = np.uint64(0xBF58476D1CE4E5B9)
 
 
-def _mark(share: Share) -> int:
-    """Return a number by which a problem and its labels are known, whatever the ranks.
+def mark_of(
+    share: Share, b: np.ndarray | None = None, parameters: np.ndarray | None = None
+) -> int:
+    """Return a number by which a problem and its labels are known, whatever the ranks. Collective.
 
     The sum of a hash of each contact and each movable body, modulo 2^64.
+
+    Parameters
+    ----------
+    share
+        The rank's share.
+    b, parameters
+        Those of a solve in place of the problem's own, flat over all groups, or None.
     """
-    problem, total, begin = share.problem, 0, 0
-    owned = share.owns_contact
+    problem, total, begin, row, first = share.problem, 0, 0, 0, 0
+    owned, number = share.owns_contact, np.append(share.body, -1)
     for g, layout in enumerate(problem._groups):
-        mine = slice(begin, begin + layout.contacts)
+        count, rows = layout.shape
+        mine = slice(begin, begin + count)
         begin = mine.stop
-        J = problem._core.jacobian(g).reshape(layout.contacts, -1 if layout.contacts else 1)
-        b = problem._core.b(g).reshape(layout.shape)
-        total += _sum_of_hashes(share.contact[mine], [J, b], owned[mine])
+        own = layout.set.parameters(count, rows)
+        width = own.shape[1]
+        sigma = problem._core.compliance(g)
+        arrays = [
+            problem._core.jacobian(g).reshape(count, rows * sum(layout.dofs)),
+            number[problem._core.bodies(g)].reshape(count, len(layout.dofs)).astype(np.float64),
+            (problem._core.b(g) if b is None else b[row : row + count * rows]),
+            (own if parameters is None else parameters[first : first + count * width]),
+            (np.zeros((count, rows)) if sigma is None else sigma),
+        ]
+        row, first = row + count * rows, first + count * width
+        widths = (None, None, rows, width, rows)
+        shaped = [
+            array if wide is None else np.reshape(array, (count, wide))
+            for array, wide in zip(arrays, widths, strict=True)
+        ]
+        total += _sum_of_hashes(share.contact[mine], shaped, owned[mine])
     begin = 0
     for g, shape in enumerate(problem._bodies):
         mine = slice(begin, begin + shape[0])

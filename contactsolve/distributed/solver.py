@@ -22,6 +22,7 @@ from contactsolve.distributed._collective import (
 )
 from contactsolve.distributed._comm import TIMEOUT, Communicator
 from contactsolve.distributed._gather import problem_rows
+from contactsolve.distributed._keeper import Keeper, alike_of
 from contactsolve.distributed._mpi import communicator
 from contactsolve.distributed._plan import plan_of
 from contactsolve.distributed._share import Share
@@ -122,6 +123,7 @@ class Solver:
         }
         self._visitor = owner_of_part(plan.part, share.parts, comm.size)
         self._mine = self._visitor == comm.rank
+        self._named = {"method": choice, "order": visits, "structure": share.structure}
         transport = _transport_of(comm)
         self._solver = _trying(
             comm,
@@ -145,6 +147,10 @@ class Solver:
         initial: Any = None,
         *,
         callback: Callable[[State], object] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: int | None = None,
+        checkpoint_seconds: float | None = None,
+        resume: str | PathLike[str] | None = None,
     ) -> Result:
         """Solve the problem. All ranks call this together.
 
@@ -157,6 +163,20 @@ class Solver:
         callback
             Called with a `State` of the rank's contacts after every sweep. `StopIteration` on any
             rank ends the solve on all of them.
+        checkpoint
+            A file to which the state of the solve is written every now and then, with one file for
+            each rank beside it. It takes its name when all of them are complete: until then, and
+            after a failure, the former checkpoint remains. The last iteration has none. All ranks
+            give this and the next three arguments alike.
+        checkpoint_every
+            Iterations from one checkpoint to the next.
+        checkpoint_seconds
+            Seconds from one checkpoint to the next; 60 where neither is given.
+        resume
+            A checkpoint to go on from, with any number of ranks and threads: impulses and history
+            are those of a solve that was not interrupted, but for its times. The problem, its
+            labels, b, mu and all options that change iterates have to be those of that solve;
+            `max_iterations` and `max_seconds` may be others.
 
         Returns
         -------
@@ -165,7 +185,13 @@ class Solver:
         Raises
         ------
         ValueError, TypeError
-            On all ranks, with the rank: as for `contactsolve.Solver.solve`.
+            On all ranks, with the rank: as for `contactsolve.Solver.solve`; a checkpoint of another
+            problem, or of other options.
+        OSError
+            On all ranks: a checkpoint could not be written, which ends the solve, or `resume` does
+            not exist.
+        ImportError
+            On all ranks: checkpoints need h5py.
         contactsolve.distributed.RankError
             Another rank has failed.
         ArithmeticError
@@ -179,12 +205,34 @@ class Solver:
             initial = initial._share_impulses
         if is_activity(initial):
             raise TypeError("initial: impulses are needed on ranks, not states of contacts")
-        result = _trying(
-            self.problem.comm, lambda: self._solver.solve(b, mu, initial, callback=callback)
-        )
+        keeper = None
+        if (checkpoint, checkpoint_every, checkpoint_seconds, resume) != (None,) * 4:
+            if resume is not None and initial is not None:
+                raise ValueError("initial is given: resume= begins with the impulses of its file")
+            keeper = self._keeper(checkpoint, checkpoint_every, checkpoint_seconds, resume)
+        self._solver.keeper = keeper
+        try:
+            result = _trying(
+                self.problem.comm, lambda: self._solver.solve(b, mu, initial, callback=callback)
+            )
+        finally:
+            self._solver.keeper = None
+        if keeper is not None and keeper.failure is not None:
+            raise keeper.failure
         if self._verify:
             compare_copies(self.problem.share, self._visitor, result._found.impulses())
         return _result_of(self, result)
+
+    def _keeper(self, *arguments: Any) -> Keeper:
+        solver = self._solver
+        further = {
+            **self._named,
+            "record": solver._described.columns,
+            "kernel": solver.info["kernel"],
+        }
+        alike = alike_of(solver._options, further)
+        limit = solver._options["max_iterations"]
+        return Keeper(self.problem.share, alike, limit, *arguments)
 
 
 def solve(
@@ -194,6 +242,10 @@ def solve(
     verify: bool = False,
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    checkpoint_seconds: float | None = None,
+    resume: str | PathLike[str] | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Solve a problem that several ranks have together. All ranks call this.
@@ -202,7 +254,7 @@ def solve(
     ----------
     problem, method, verify, **options
         As for `Solver`.
-    initial, callback
+    initial, callback, checkpoint, checkpoint_every, checkpoint_seconds, resume
         As for `Solver.solve`.
 
     Returns
@@ -221,7 +273,14 @@ def solve(
     'converged'
     """
     solver = Solver(problem, method=method, verify=verify, **options)
-    return solver.solve(initial=initial, callback=callback)
+    return solver.solve(
+        initial=initial,
+        callback=callback,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+        checkpoint_seconds=checkpoint_seconds,
+        resume=resume,
+    )
 
 
 @dataclass(repr=False, eq=False)
@@ -331,11 +390,15 @@ class _OnRanks(one_process.Solver):
         options: dict[str, Any],
     ) -> None:
         self._rank = {"share": share, "transport": transport}
+        self.keeper: Keeper | None = None
         options.setdefault("scheme", "factorized")
         super().__init__(problem, method=method, order="natural", islands=False, **options)
 
     def _of_ranks(self) -> dict[str, Any]:
         return self._rank
+
+    def _for_solve(self, b: np.ndarray | None, parameters: np.ndarray | None) -> tuple[Any, ...]:
+        return () if self.keeper is None else (self.keeper.begin(b, parameters),)
 
     def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
         return _RankValues(answer, self.problem, self._described, None, started)

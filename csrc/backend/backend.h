@@ -201,6 +201,14 @@ struct cs_backend {
     void (*conjugate)(void *state, cs_point x, double beta, cs_point p, cs_point start);
     double (*dot)(void *state, cs_point p, cs_point q);
     double (*distance)(void *state, cs_point p, cs_point q);
+
+    /* For checkpoints: write and read a point in the user's order, with its bits. impulses (rows); u (2,
+     * velocities of the problem): the velocities of each body, and what the sweeps keep behind them, zero for bodies that no
+     * block moves; or NULL. `kept` is the point of `keep`, which has no velocities. May be NULL: the backend has no
+     * checkpoints. */
+    void (*put_point)(void *state, cs_point point, const double *impulses, const double *u);
+    void (*get_point)(const void *state, cs_point point, double *impulses, double *u);
+    cs_point (*kept)(const void *state);
 };
 
 /* ---- functions that all backends share ----------------------------------------------------------------- */

@@ -260,6 +260,9 @@ const cs_backend cs_backend_cpu = {
     .conjugate = cs_cpu_conjugate,
     .dot = cs_cpu_dot,
     .distance = cs_cpu_distance,
+    .put_point = cs_cpu_put_point,
+    .get_point = cs_cpu_get_point,
+    .kept = cs_cpu_kept,
 };
 
 /* ---- methods without sweeps ------------------------------------------------------------------ */

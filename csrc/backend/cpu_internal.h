@@ -26,5 +26,8 @@ void cs_cpu_extrapolate(void *state, cs_point x, double beta, cs_point before);
 void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point start);
 double cs_cpu_dot(void *state, cs_point p, cs_point q);
 double cs_cpu_distance(void *state, cs_point p, cs_point q);
+void cs_cpu_put_point(void *state, cs_point point, const double *impulses, const double *u);
+void cs_cpu_get_point(const void *state, cs_point point, double *impulses, double *u);
+cs_point cs_cpu_kept(const void *state);
 
 #endif

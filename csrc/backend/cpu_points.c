@@ -234,3 +234,75 @@ double cs_cpu_distance(void *state, cs_point p, cs_point q)
 {
     return sum_over(state, DISTANCE, p, q);
 }
+
+/* ---- points in the user's order ------------------------------------------------------------------ */
+
+/* Number i of an array of the sweeps' precision, as a double. */
+static double number_at(const cs_cpu *cpu, const void *array, int64_t i)
+{
+    return is_single(cpu) ? (double)((const float *)array)[i] : ((const double *)array)[i];
+}
+
+/* The numbers behind the velocity of a body that may matter: compressed contacts have its root there (scheme/wide.c), which
+ * combinations of points combine, too. */
+static int behind(const cs_body_group *group)
+{
+    int rest = cs_velocity_stride(group->dof) - group->dof;
+    return rest < group->dof ? rest : group->dof;
+}
+
+void cs_cpu_put_point(void *state, cs_point point, const double *impulses, const double *u)
+{
+    /* The impulses: as lambda is written, to another place. */
+    cs_cpu *cpu = state;
+    cs_packed there = cpu->packed;
+    const cs_problem *problem = there.problem;
+    cs_dtype precision = cs_real(there.dtype);
+    there.lambda = point.impulses;
+    cs_put_impulses(&there, impulses);
+    cpu->packed.at_zero = 0;
+
+    /* The velocities. */
+    for (int g = 0; g < problem->body_groups && u && there.velocity; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t place = there.body_place[group->first_body + k];
+            const double *from = u + group->first_velocity + k * group->dof;
+            if (place < 0) continue;
+            cs_convert(precision, point.velocities, place, from, group->dof);
+            cs_convert(precision, point.velocities, place + group->dof, from + problem->velocities,
+                       behind(group));
+        }
+    }
+}
+
+void cs_cpu_get_point(const void *state, cs_point point, double *impulses, double *u)
+{
+    /* The impulses. */
+    const cs_cpu *cpu = state;
+    cs_packed there = cpu->packed;
+    const cs_problem *problem = there.problem;
+    there.lambda = point.impulses;
+    cs_get_impulses(&there, impulses);
+
+    /* The velocities. */
+    for (int64_t i = 0; i < 2 * problem->velocities && u; i++) u[i] = 0;
+    for (int g = 0; g < problem->body_groups && u && there.velocity; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t place = there.body_place[group->first_body + k];
+            double *to = u + group->first_velocity + k * group->dof;
+            if (place < 0) continue;
+            for (int i = 0; i < group->dof; i++)
+                to[i] = number_at(cpu, point.velocities, place + i);
+            for (int i = 0; i < behind(group); i++)
+                to[problem->velocities + i] =
+                    number_at(cpu, point.velocities, place + group->dof + i);
+        }
+    }
+}
+
+cs_point cs_cpu_kept(const void *state)
+{
+    return (cs_point){((const cs_cpu *)state)->best, NULL};
+}

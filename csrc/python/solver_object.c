@@ -2,6 +2,7 @@
  * check for Ctrl-C, to call the callback and to show progress. */
 #include "core/clock.h"
 #include "python/answer.h"
+#include "python/checkpoint_arguments.h"
 #include "python/description.h"
 #include "python/fields.h"
 #include "python/rank_arguments.h"
@@ -67,7 +68,9 @@ typedef struct poll_context {
     listeners listeners;
     int64_t rows;
     double deadline;            /* cs_clock at which the set-up fails; 0: none */
-    const rank_arguments *rank; /* or NULL */
+    rank_arguments *rank;       /* or NULL */
+    const checkpoint_arguments *checkpoints; /* of the solver's next solve; or NULL */
+    const cs_solver *solver;
 } poll_context;
 
 /* The poll of cs_control: returns 0 to continue, 1 to stop, and -1 with an error set. */
@@ -91,6 +94,18 @@ static int poll(void *context, const cs_progress *progress)
     if (!answer && progress && progress->impulses)
         answer = call_back(p->listeners.callback, progress, p->rows);
 
+    p->listeners.thread = PyEval_SaveThread();
+    return answer;
+}
+
+/* The `write` of cs_checkpoints: the Python function exchanges messages of its own. */
+static int write_checkpoint(void *context, const cs_saved *saved)
+{
+    poll_context *p = context;
+    PyEval_RestoreThread(p->listeners.thread);
+    rank_end(p->rank);
+    int answer = PyErr_Occurred() ? -1 : call_write(p->checkpoints, p->solver, saved);
+    if (rank_begin(p->rank) < 0) answer = -1;
     p->listeners.thread = PyEval_SaveThread();
     return answer;
 }
@@ -215,11 +230,12 @@ static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA
  * of the problem's own. */
 typedef struct solve_arrays {
     PyArrayObject *impulses, *index_set, *b, *parameters;
+    checkpoint_arguments checkpoints; /* on ranks */
 } solve_arrays;
 
 /* Solves with the GIL released. Returns -1 with an error set. */
-static int run(solver_object *self, const solve_arrays *given, PyObject *callback,
-               PyObject *progress, cs_result *result)
+static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyObject *progress,
+               cs_result *result)
 {
     /* The caller is polled at each iteration only if there is a callback, which needs the impulses. */
     shared_solver *shared = self->shared;
@@ -228,8 +244,15 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
                       .progress = progress == Py_None ? NULL : progress},
         .rows = shared->problem->problem->rows,
         .rank = &shared->rank,
+        .checkpoints = &given->checkpoints,
+        .solver = shared->solver,
     };
     cs_control control = {poll, &context, callback != Py_None};
+    cs_checkpoints *checkpoints = given->checkpoints.write ? &given->checkpoints.checkpoints : NULL;
+    if (checkpoints) {
+        checkpoints->write = write_checkpoint;
+        checkpoints->context = &context;
+    }
     cs_error error = {0};
 
     /* Python code may read earlier answers while this solver is at work. */
@@ -240,10 +263,12 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
     /* Solve with the GIL released. */
     context.listeners.thread = PyEval_SaveThread();
     const signed char *set = given->index_set ? PyArray_DATA(given->index_set) : NULL;
+    cs_solver_checkpoints(shared->solver, checkpoints);
     cs_status status = cs_solver_begin_with(shared->solver, set, &error);
     if (!status)
         status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
                                  data_of(given->parameters), &control, result, &error);
+    cs_solver_checkpoints(shared->solver, NULL);
     PyEval_RestoreThread(context.listeners.thread);
     if (status && shared->rank.transport && !cs_solver_failure_is_known(shared->solver))
         rank_abort(&shared->rank, &error);
@@ -254,7 +279,7 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
 }
 
 /* Solves and returns the Answer, or NULL with an error set. */
-static PyObject *answer_of(solver_object *self, const solve_arrays *given, PyObject *callback,
+static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *callback,
                            PyObject *progress)
 {
     /* The solver writes into arrays that the answer will own. What an evaluation gives can follow later if no iterate is
@@ -292,18 +317,18 @@ out:
     return answer;
 }
 
-/* solve(initial, index_set, b, parameters, callback, progress) -> Answer; each may be None. b and parameters must stay
- * as they are while the answer exists. */
+/* solve(initial, index_set, b, parameters, callback, progress, checkpoints=None) -> Answer; each may be None. b and parameters
+ * must stay as they are while the answer exists. */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 6) {
-        PyErr_SetString(PyExc_TypeError,
-                        "solve takes initial, index_set, b, parameters, callback and progress");
+    if (count != 6 && count != 7) {
+        PyErr_SetString(PyExc_TypeError, "solve takes initial, index_set, b, parameters, callback, "
+                                         "progress and checkpoints");
         return NULL;
     }
     shared_solver *shared = self->shared;
     const cs_problem *problem = shared->problem->problem;
-    solve_arrays given = {NULL, NULL, NULL, NULL};
+    solve_arrays given = {.impulses = NULL};
     PyObject *answer = NULL;
 
     /* Convert the arguments. */
@@ -314,7 +339,9 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
 
     /* The problem keeps its values until the solve ends. */
     if (shared_solver_begin(shared) < 0) goto out;
-    if (rank_begin(&shared->rank) == 0) {
+    if ((count == 6 ||
+         read_checkpoint_arguments(&given.checkpoints, shared->solver, args[6]) == 0) &&
+        rank_begin(&shared->rank) == 0) {
         if (problem_begin(shared->problem) == 0) {
             answer = answer_of(self, &given, args[4], args[5]);
             problem_end(shared->problem);
@@ -323,6 +350,7 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
     }
     shared_solver_end(shared);
 out:
+    checkpoint_arguments_clear(&given.checkpoints);
     Py_XDECREF(given.impulses);
     Py_XDECREF(given.index_set);
     Py_XDECREF(given.b);

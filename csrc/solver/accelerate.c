@@ -3,6 +3,7 @@
 
 #include "backend/cpu.h"
 #include "core/error.h"
+#include "solver/checkpoint.h"
 #include "solver/judge.h"
 
 #include <math.h>
@@ -131,6 +132,24 @@ static void extrapolate(cs_run *run)
     refresh_if_due(steps);
 }
 
+static void save(const cs_run *run, cs_saved_numbers *number)
+{
+    const cs_steps_run *steps = (const cs_steps_run *)run;
+    number->least = steps->least;
+    number->change = steps->change;
+    number->risen = steps->risen;
+    number->half = steps->half;
+}
+
+static void load(cs_run *run, const cs_saved_numbers *number)
+{
+    cs_steps_run *steps = (cs_steps_run *)run;
+    steps->least = number->least;
+    steps->change = number->change;
+    steps->risen = number->risen;
+    steps->half = number->half;
+}
+
 static const cs_iteration over_sweeps = {
     .step = advance,
     .next = extrapolate,
@@ -138,6 +157,8 @@ static const cs_iteration over_sweeps = {
     .shorten = shorten,
     .keep = keep_best,
     .restore = restore_best,
+    .save = save,
+    .load = load,
 };
 
 /* For methods that compute their steps themselves. They do not use R, so that there is nothing to shorten. */

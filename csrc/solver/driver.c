@@ -2,12 +2,13 @@
 #include "solver/driver.h"
 
 #include "core/clock.h"
+#include "core/error.h"
+#include "solver/checkpoint.h"
 #include "solver/judge.h"
 
 #include <math.h>
 
 #define POLL_SECONDS 0.005  /* least time between two polls */
-#define ROLLBACK_FACTOR 0.5 /* nu of S1 section 3.5 */
 
 /* ---- the floating-point mode ------------------------------------------------------------------- */
 
@@ -39,6 +40,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .iteration = iteration,
         .number = budget->made,
         .last_poll = budget->start,
+        .last_checkpoint = budget->start,
         .at_once = 1,
         .state = cs_state_of(solver),
         .error = error,
@@ -54,7 +56,8 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (solver->ranks) {
         int stops = run.control && run.control->every_iteration;
-        run.asks_ranks = cs_ranks_any(solver->ranks, stops) || budget->deadline < INFINITY;
+        int timed = solver->checkpoints && solver->checkpoints->seconds < INFINITY;
+        run.asks_ranks = cs_ranks_any(solver->ranks, stops || timed) || budget->deadline < INFINITY;
     }
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
@@ -289,15 +292,24 @@ static cs_status poll_own(cs_run *run, cs_error *error)
     return status;
 }
 
+/* Whether the seconds from one checkpoint to the next have passed on this rank. */
+static int wants_checkpoint(const cs_run *run)
+{
+    const cs_checkpoints *checkpoints = run->solver->checkpoints;
+    return checkpoints && checkpoints->seconds < INFINITY &&
+           cs_recent_clock(run->budget) - run->last_checkpoint >= checkpoints->seconds;
+}
+
 /* The same for all ranks: what one of them wants, all do. Without a deadline or a callback nobody wants to stop. */
 static cs_status poll(cs_run *run, cs_error *error)
 {
     cs_status status = poll_own(run, error);
     if (status || !run->solver->ranks) return status;
-    double wishes[2] = {run->stopped, run->late};
-    if (run->asks_ranks) cs_ranks_largest(run->solver->ranks, wishes, 2);
+    double wishes[3] = {run->stopped, run->late, wants_checkpoint(run)};
+    if (run->asks_ranks) cs_ranks_largest(run->solver->ranks, wishes, 3);
     run->stopped = wishes[0] != 0;
     run->late = wishes[1] != 0;
+    run->wants_checkpoint = wishes[2] != 0;
     return cs_ranks_status(run->solver->ranks, error);
 }
 
@@ -455,9 +467,9 @@ static cs_step roll_back(cs_run *run)
 
     /* Halve R. */
     run->rollbacks++;
-    run->scale *= ROLLBACK_FACTOR;
+    run->scale *= CS_ROLLBACK_FACTOR;
     solver->factors.scale = run->scale;
-    cs_packing_scale_steps(&solver->packing, ROLLBACK_FACTOR);
+    cs_packing_scale_steps(&solver->packing, CS_ROLLBACK_FACTOR);
     run->iteration->shorten(run);
     return CS_TAKEN_BACK;
 }
@@ -504,20 +516,61 @@ static void prepare_next(cs_run *run, cs_step step)
     if (run->finished || run->status) (void)end_step(run);
 }
 
-cs_status cs_run_iterate(cs_run *run, cs_result *result)
+/* Hands a checkpoint to the caller if one is due, which may end the solve. */
+static cs_status make_checkpoint(cs_run *run, cs_arena *arena, cs_saved *saved)
 {
-    int64_t most = run->solver->options.max_iterations;
-    cs_step step = CS_STEPPED;
+    /* Whether it is due; where the solve began there is one already. */
+    const cs_checkpoints *checkpoints = run->solver->checkpoints;
+    if (!checkpoints || run->number == 0) return CS_OK;
+    int begins = checkpoints->resumed && checkpoints->resumed->number.iteration == run->number;
+    int counted = checkpoints->every > 0 && run->number % checkpoints->every == 0;
+    if (begins || !(counted || run->wants_checkpoint)) return CS_OK;
 
-    /* The first iterate, before any step. */
+    /* The caller's function, whose time is not counted. */
+    double since = cs_seconds(run->budget);
+    cs_status status = cs_save_run(run, arena, saved, run->error);
+    if (status) return status;
+    leave_mode(run);
+    int answer = checkpoints->write(checkpoints->context, saved);
+    enter_mode(run);
+    cs_leave_out(run->budget, since);
+    run->last_checkpoint = cs_clock();
+    run->stopped |= answer > 0;
+    if (answer >= 0) return CS_OK;
+    return cs_fail(run->error, CS_INTERRUPTED, "the checkpoint of iteration %lld failed",
+                   (long long)run->number);
+}
+
+/* The first iterate, before any step; or that of a checkpoint, which has been judged. */
+static cs_status begin_iterations(cs_run *run, cs_result *result)
+{
+    const cs_checkpoints *checkpoints = run->solver->checkpoints;
+    cs_status status = CS_OK;
     run->budget->clock_is_old = 1;
-    cs_status status = judge(run, run->error);
-    if (!status && run->iteration->tests_first) (void)stagnates(run, step, result);
+    if (checkpoints && checkpoints->resumed) {
+        status = cs_load_run(run, checkpoints->resumed, run->error);
+    } else {
+        status = judge(run, run->error);
+        if (!status && run->iteration->tests_first) (void)stagnates(run, CS_STEPPED, result);
+    }
     result->outcome = CS_MAX_ITERATIONS;
     run->step_began = cs_recent_seconds(run->budget);
+    return status;
+}
+
+/* The iterations, with room for checkpoints. */
+static cs_status iterate(cs_run *run, cs_result *result, cs_arena *arena)
+{
+    int64_t most = run->solver->options.max_iterations;
+    cs_saved saved = {.bytes = 0};
+    cs_status status = begin_iterations(run, result);
 
     while (!status && !run->converged && run->number < most) {
-        step = advance(run, &status);
+        /* A checkpoint, where a step begins. */
+        status = make_checkpoint(run, arena, &saved);
+        if (run->stopped) result->outcome = CS_STOPPED;
+        if (status || run->stopped) break;
+        cs_step step = advance(run, &status);
 
         /* The caller sees the iterate, and may end the solve. */
         if (!status) status = poll(run, run->error);
@@ -540,6 +593,14 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result)
         if (run->finished) break;
     }
     if (run->converged) result->outcome = CS_CONVERGED;
+    return status;
+}
+
+cs_status cs_run_iterate(cs_run *run, cs_result *result)
+{
+    cs_arena arena = {0};
+    cs_status status = iterate(run, result, &arena);
+    cs_arena_clear(&arena);
     return status;
 }
 

@@ -12,6 +12,9 @@
 #include "solver/solver.h"
 #include "solver/stagnation.h"
 
+/* What a rollback multiplies R by: nu of S1 section 3.5. */
+#define CS_ROLLBACK_FACTOR 0.5
+
 /* How one step ended. */
 typedef enum cs_step {
     CS_STEPPED,    /* there is a new iterate */
@@ -20,6 +23,8 @@ typedef enum cs_step {
     CS_DISCARDED,  /* the step was undone, and there is nothing to judge */
     CS_EXHAUSTED,  /* the method has no further step: the solve ends */
 } cs_step;
+
+struct cs_saved_numbers; /* solver/checkpoint.h */
 
 /* The state of a solve. A method with more state puts this struct at the beginning of its own one. */
 typedef struct cs_run {
@@ -40,6 +45,8 @@ typedef struct cs_run {
     int converged, stopped;
     int aborted;        /* the caller aborted within a step */
     int asks_ranks;     /* whether ranks ask each other after each iteration who wants to stop */
+    int wants_checkpoint;   /* whether the seconds up to the next checkpoint have passed */
+    double last_checkpoint; /* cs_clock of it, or of the beginning */
     int late;           /* stopped by max_seconds */
     int proven;         /* stopped by a proof that there is no solution */
     double step_began;  /* cs_seconds at which the present step began */
@@ -70,6 +77,9 @@ typedef struct cs_iteration {
     /* Store the present iterate as the best one, and restore it. NULL: the solve returns its last iterate. */
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);
+    /* Write and read the iteration's own numbers of a checkpoint (solver/checkpoint.h). NULL: it has no checkpoints. */
+    void (*save)(const cs_run *run, struct cs_saved_numbers *number);
+    void (*load)(cs_run *run, const struct cs_saved_numbers *number);
     int of_sweeps; /* every iterate is that of a sweep: it may be judged by what sweeps keep beside lambda. Momentum
                     * would amplify the rounding errors of these velocities. */
     int needs_state;     /* every iterate is evaluated, whatever the options are */

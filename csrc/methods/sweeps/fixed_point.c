@@ -4,7 +4,7 @@
  *     sweep -> diverged? -yes-> here: restore the best iterate; driver: R <- R / 2
  *                |no
  *              driver: record, test, poll -> next sweep */
-#include "solver/driver.h"
+#include "solver/checkpoint.h"
 
 #include <math.h>
 
@@ -113,8 +113,35 @@ static cs_step advance(cs_run *run)
     return CS_STEPPED;
 }
 
-static const cs_iteration sweeps = {
-    .of_sweeps = 1, .step = advance, .undo = undo, .shorten = shorten};
+static void save(const cs_run *run, cs_saved_numbers *number)
+{
+    const iteration *it = (const iteration *)run;
+    number->least = it->best.least;
+    number->best_is_current = it->best.best_is_current;
+    number->best_backwards = it->best.best_backwards;
+    number->best_sweep = it->best.best_number;
+    number->refreshed = it->refreshed;
+    number->backwards = it->backwards;
+}
+
+static void load(cs_run *run, const cs_saved_numbers *number)
+{
+    iteration *it = (iteration *)run;
+    it->best.scale = run->scale;
+    it->best.least = number->least;
+    it->best.best_is_current = number->best_is_current;
+    it->best.best_backwards = number->best_backwards;
+    it->best.best_number = number->best_sweep;
+    it->refreshed = number->refreshed;
+    it->backwards = number->backwards;
+}
+
+static const cs_iteration sweeps = {.of_sweeps = 1,
+                                    .step = advance,
+                                    .undo = undo,
+                                    .shorten = shorten,
+                                    .save = save,
+                                    .load = load};
 
 cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {
