@@ -75,19 +75,18 @@ def write_checkpoint(
     """
     problem, comm, pieces = share.problem, share.comm, []
     mark = mark_of(share) if mark is None else mark
-    for name, value in state.rows.items():
-        each = _by_group(value, [layout.shape for layout in problem._groups])
-        pieces += _of_groups(share, f"checkpoint/rows/{name}", spread_rows(share, each), "contact")
+    if state.rows:
+        each = _together(state.rows, [layout.shape for layout in problem._groups])
+        pieces += _named(share, "rows", state.rows, spread_rows(share, each), "contact")
     for name, value in state.contacts.items():
         each = np.split(value, np.cumsum([layout.contacts for layout in problem._groups])[:-1])
         pieces += _of_groups(
             share, f"checkpoint/contacts/{name}", spread_rows(share, each), "contact"
         )
-    for name, value in state.velocities.items():
-        each = _by_group(value, [shape[:2] for shape in problem._bodies])
-        pieces += _of_groups(
-            share, f"checkpoint/velocities/{name}", spread_velocities(share, each), "body"
-        )
+    if state.velocities:
+        each = _together(state.velocities, [shape[:2] for shape in problem._bodies])
+        moved = spread_velocities(share, each)
+        pieces += _named(share, "velocities", state.velocities, moved, "body")
     spread = Spread(comm, share.parts)  # parts are spread as ranks own them
     pieces += [
         Piece(f"checkpoint/parts/{name}", value, spread) for name, value in state.parts.items()
@@ -109,6 +108,23 @@ def _by_group(value: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarr
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
+def _together(vectors: dict[str, np.ndarray], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    """Return flat vectors as one array ``(n, vectors, m)`` for each group."""
+    every = [_by_group(value, shapes) for value in vectors.values()]
+    return [np.stack(of_group, axis=1) for of_group in zip(*every, strict=True)]
+
+
+def _named(
+    share: Share, kind: str, vectors: dict[str, np.ndarray], values: list[np.ndarray], what: str
+) -> list[Piece]:
+    """Return the pieces of vectors whose values are ``(n, vectors, m)`` for each group."""
+    pieces = []
+    for i, name in enumerate(vectors):
+        own = [value[:, i] for value in values]
+        pieces += _of_groups(share, f"checkpoint/{kind}/{name}", own, what)
+    return pieces
+
+
 def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> list[Piece]:
     firsts = share.contact_first if kind == "contact" else share.body_first
     counts = [end - first for first, end in itertools.pairwise(firsts)]
@@ -118,9 +134,7 @@ def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> 
     ]
 
 
-def read_checkpoint(
-    share: Share, path: str | PathLike[str], mark: int | None = None
-) -> Checkpoint:
+def read_checkpoint(share: Share, path: str | PathLike[str], mark: int | None = None) -> Checkpoint:
     """Read a checkpoint of the same problem and parts, of any number of ranks.
 
     Parameters
@@ -147,23 +161,26 @@ def read_checkpoint(
     pieces, numbers = together(comm, _read_own, share, path, mark)
     found: dict[str, dict[str, np.ndarray]] = {}
     for kind, names in pieces.items():
-        found[kind] = {}
-        for name, ranges in names.items():
-            if kind == "parts":
-                found[kind][name] = ranges[0]
-                continue
-            own, firsts = (
-                (share.body, share.body_first)
-                if kind == "velocities"
-                else (share.contact, share.contact_first)
-            )
-            each = []
-            for g, values in enumerate(ranges):
-                mine = own[(own >= firsts[g]) & (own < firsts[g + 1])] - firsts[g]
-                spread = Spread(comm, firsts[g + 1] - firsts[g])
-                each.append(fetch(comm, spread, [values], mine)[0])
-            flat = kind != "contacts"
-            found[kind][name] = np.concatenate([one.ravel() if flat else one for one in each])
+        if kind == "parts" or not names:
+            found[kind] = {name: ranges[0] for name, ranges in names.items()}
+            continue
+        own, firsts = (
+            (share.body, share.body_first)
+            if kind == "velocities"
+            else (share.contact, share.contact_first)
+        )
+
+        # All vectors of a group travel together.
+        each = []
+        for g, values in enumerate(zip(*names.values(), strict=True)):
+            mine = own[(own >= firsts[g]) & (own < firsts[g + 1])] - firsts[g]
+            spread = Spread(comm, firsts[g + 1] - firsts[g])
+            each.append(fetch(comm, spread, values, mine))
+        flat = kind != "contacts"
+        found[kind] = {
+            name: np.concatenate([one.ravel() if flat else one for one in of_groups])
+            for name, of_groups in zip(names, zip(*each, strict=True), strict=True)
+        }
     return Checkpoint(
         found["rows"], found["velocities"], found["contacts"], found["parts"], numbers
     )
@@ -184,7 +201,9 @@ def _read_own(
                 f"the checkpoint has {parts} parts and the problem {share.parts}: they must agree"
             )
         if reader.array("checkpoint/mark", "u", "an unsigned integer", ()) != mark:
-            raise reader.error("the checkpoint is one of another problem, or of other labels, b or mu")
+            raise reader.error(
+                "the checkpoint is one of another problem, or of other labels, b or mu"
+            )
         numbers = json.loads(reader.fixed_text("checkpoint/numbers"))
         found: dict[str, dict[str, list[np.ndarray]]] = {}
         for kind in ("rows", "velocities", "contacts", "parts"):
@@ -214,9 +233,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIXER = np.uint64(0xBF58476D1CE4E5B9)
 
 
-def mark_of(
-    share: Share, b: np.ndarray | None = None, parameters: np.ndarray | None = None
-) -> int:
+def mark_of(share: Share, b: np.ndarray | None = None, parameters: np.ndarray | None = None) -> int:
     """Return a number by which a problem and its labels are known, whatever the ranks. Collective.
 
     The sum of a hash of each contact and each movable body, modulo 2^64.

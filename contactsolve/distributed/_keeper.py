@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-
 from contactsolve._optional import optional
 from contactsolve._version import __version__
 from contactsolve.distributed._checkpoint import (
@@ -120,7 +119,7 @@ class Keeper:
             return None
         found = read_checkpoint(self._share, self._resume, self._mark)
         theirs = found.numbers.get("alike", {})
-        for name in sorted(theirs.keys() | self._alike.keys()):
+        for name in {**self._alike, **theirs}:  # those that the caller has given come first
             ours, other = self._alike.get(name), theirs.get(name)
             if ours != other:
                 raise ValueError(

@@ -302,7 +302,4 @@ void cs_cpu_get_point(const void *state, cs_point point, double *impulses, doubl
     }
 }
 
-cs_point cs_cpu_kept(const void *state)
-{
-    return (cs_point){((const cs_cpu *)state)->best, NULL};
-}
+cs_point cs_cpu_kept(const void *state) { return (cs_point){((const cs_cpu *)state)->best, NULL}; }

@@ -67,8 +67,8 @@ static int show(listeners *c, const cs_progress *progress)
 typedef struct poll_context {
     listeners listeners;
     int64_t rows;
-    double deadline;            /* cs_clock at which the set-up fails; 0: none */
-    rank_arguments *rank;       /* or NULL */
+    double deadline;                         /* cs_clock at which the set-up fails; 0: none */
+    rank_arguments *rank;                    /* or NULL */
     const checkpoint_arguments *checkpoints; /* of the solver's next solve; or NULL */
     const cs_solver *solver;
 } poll_context;

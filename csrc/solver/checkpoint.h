@@ -46,9 +46,11 @@ enum { CS_SAVED_BALANCE = 3 }; /* arrays of cs_balance that are kept */
 typedef struct cs_saved {
     cs_saved_numbers number;
     double *impulses; /* (p + 2, rows): lambda, the p points of the method, the best iterate */
-    double *u;        /* (p + 1, 2, velocities): those of lambda and of the points (cs_backend.get_point) */
-    double *b;        /* (rows), the corrected one of mixed precision; otherwise NULL */
-    double *balance; /* (3, rows): factor, before and change of cs_balance; NULL unless it is used */
+    double
+        *u; /* (p + 1, 2, velocities): those of lambda and of the points (cs_backend.get_point) */
+    double *b; /* (rows), the corrected one of mixed precision; otherwise NULL */
+    double
+        *balance; /* (3, rows): factor, before and change of cs_balance; NULL unless it is used */
     unsigned char *scalars; /* (bytes): the method's own variables */
     int64_t bytes;
     double *figures; /* (CS_MAX_FIGURES) */
@@ -74,11 +76,11 @@ void cs_solver_checkpoints(cs_solver *solver, const cs_checkpoints *checkpoints)
 
 /* The sizes of the solver's checkpoints. */
 typedef struct cs_saved_sizes {
-    int points;                 /* p */
-    int has_b, has_balance;     /* whether there are such arrays, also on ranks without contacts */
-    int64_t rows, velocities;   /* of the rank's problem */
-    int64_t scalars;            /* bytes */
-    int64_t columns;            /* of the history */
+    int points;               /* p */
+    int has_b, has_balance;   /* whether there are such arrays, also on ranks without contacts */
+    int64_t rows, velocities; /* of the rank's problem */
+    int64_t scalars;          /* bytes */
+    int64_t columns;          /* of the history */
 } cs_saved_sizes;
 cs_saved_sizes cs_saved_sizes_of(const cs_solver *solver);
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define POLL_SECONDS 0.005  /* least time between two polls */
+#define POLL_SECONDS 0.005 /* least time between two polls */
 
 /* ---- the floating-point mode ------------------------------------------------------------------- */
 

@@ -43,17 +43,17 @@ typedef struct cs_run {
     int to_judge;  /* set by a step whose iterate shall be judged, whatever check_every is */
     int finished;  /* set by `next` if there is no further step */
     int converged, stopped;
-    int aborted;        /* the caller aborted within a step */
-    int asks_ranks;     /* whether ranks ask each other after each iteration who wants to stop */
-    int wants_checkpoint;   /* whether the seconds up to the next checkpoint have passed */
+    int aborted;          /* the caller aborted within a step */
+    int asks_ranks;       /* whether ranks ask each other after each iteration who wants to stop */
+    int wants_checkpoint; /* whether the seconds up to the next checkpoint have passed */
     double last_checkpoint; /* cs_clock of it, or of the beginning */
-    int late;           /* stopped by max_seconds */
-    int proven;         /* stopped by a proof that there is no solution */
-    double step_began;  /* cs_seconds at which the present step began */
-    double last_poll;   /* cs_clock of the last poll */
-    int64_t at_once;    /* sweeps that fit between two polls, estimated from the last ones */
-    cs_float_mode mode; /* the caller's floating-point mode */
-    cs_status status;   /* failure of a step, with which the solve ends */
+    int late;               /* stopped by max_seconds */
+    int proven;             /* stopped by a proof that there is no solution */
+    double step_began;      /* cs_seconds at which the present step began */
+    double last_poll;       /* cs_clock of the last poll */
+    int64_t at_once;        /* sweeps that fit between two polls, estimated from the last ones */
+    cs_float_mode mode;     /* the caller's floating-point mode */
+    cs_status status;       /* failure of a step, with which the solve ends */
     cs_error *error;
 
     double best;         /* the smallest cs_run_judgement so far */

@@ -135,8 +135,8 @@ struct cs_solver {
     double *velocity;     /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
     double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
-    struct cs_stagnation *stagnation;  /* NULL if neither patience nor a method asks for it */
-    struct cs_points *points;          /* data of methods in steps (solver/points.h) */
+    struct cs_stagnation *stagnation; /* NULL if neither patience nor a method asks for it */
+    struct cs_points *points;         /* data of methods in steps (solver/points.h) */
     const struct cs_checkpoints *checkpoints; /* of the next solve (solver/checkpoint.h); or NULL */
     int64_t version;                   /* problem->version when it was packed; -1: not packed */
     cs_row_failure failure;            /* of the last solve */

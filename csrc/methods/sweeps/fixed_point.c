@@ -136,12 +136,8 @@ static void load(cs_run *run, const cs_saved_numbers *number)
     it->backwards = number->backwards;
 }
 
-static const cs_iteration sweeps = {.of_sweeps = 1,
-                                    .step = advance,
-                                    .undo = undo,
-                                    .shorten = shorten,
-                                    .save = save,
-                                    .load = load};
+static const cs_iteration sweeps = {
+    .of_sweeps = 1, .step = advance, .undo = undo, .shorten = shorten, .save = save, .load = load};
 
 cs_status cs_fixed_point(cs_solver *solver, cs_budget *budget, cs_result *result, cs_error *error)
 {

@@ -8,31 +8,18 @@ import pytest
 import contactsolve as cs
 from contactsolve import distributed
 from contactsolve.distributed.solver import compare_copies
-
-PARTS = 8
-GAUSS_SEIDEL = {"method": "gauss_seidel"}
-
-
-def grid():
-    """A grid of balls that slide: its columns are coupled."""
-    return cs.scenarios.ball_grid(4, mu=0.1, velocity=0.5)
-
-
-def spread(problem, comm, labels, parts=PARTS):
-    """The distributed problem, all of which rank 0 gives."""
-    mine = comm.rank == 0
-    return distributed.scatter(
-        problem if mine else None, labels=labels if mine else None, parts=parts, comm=comm
-    )
-
-
-def labels_of(problem, parts=PARTS):
-    return np.arange(problem.bodies_count) * parts // problem.bodies_count
-
-
-def bits_of(impulses):
-    arrays = impulses if isinstance(impulses, list) else [impulses]
-    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+from distributed_solves import (
+    CASES,
+    CHECKERBOARD,
+    CONCURRENT,
+    GAUSS_SEIDEL,
+    PARTS,
+    bits_of,
+    grid,
+    labels_of,
+    needs_avx2,
+    spread,
+)
 
 
 def alone(problem, labels, order, **options):
@@ -62,38 +49,6 @@ def require_equal(problem, labels, ranks, order, parts=PARTS, **options):
 
 
 # ---- bits ---------------------------------------------------------------------------------------
-
-CHECKERBOARD = cs.orders.partition(border="checkerboard")
-CONCURRENT = cs.orders.partition(border="concurrent")
-CASES = {
-    "jacobi": ("partition", {"method": "jacobi", "record": ("residual", "merit", "penetration")}),
-    "colors": ("colored", {**GAUSS_SEIDEL, "record": ("residual", "merit", "natural_map_scaled")}),
-    "partition": ("partition", GAUSS_SEIDEL),
-    "hashed": (cs.orders.partition(priority="hash"), GAUSS_SEIDEL),
-    "symmetric": ("partition", {"method": "symmetric_gauss_seidel"}),
-    "checkerboard": (CHECKERBOARD, GAUSS_SEIDEL),
-    "checkerboard in vectors": (CHECKERBOARD, {**GAUSS_SEIDEL, "instructions": "avx2"}),
-    "concurrent": (CONCURRENT, GAUSS_SEIDEL),
-    "concurrent in vectors": (CONCURRENT, {**GAUSS_SEIDEL, "instructions": "avx2"}),
-    "nesterov": ("partition", {"method": "nesterov"}),
-    "nesterov over jacobi": ("partition", {"method": cs.methods.nesterov(over="jacobi")}),
-    "nesterov on a checkerboard": (CHECKERBOARD, {"method": "nesterov"}),
-    "nncg": ("colored", {"method": "nncg"}),
-    "anderson": ("colored", {"method": "anderson"}),
-    "chebyshev": ("partition", {"method": "chebyshev"}),
-    "momentum": ("colored", {"method": "momentum"}),
-    "global factor": ("partition", {**GAUSS_SEIDEL, "r_factor": "global"}),
-    "balanced": ("partition", {"method": "jacobi", "r_factor": "balanced"}),
-    "rollbacks": ("partition", {"method": "jacobi", "relaxation": 1.7}),
-    "float32": ("colored", {**GAUSS_SEIDEL, "dtype": "float32"}),
-    "mixed": ("colored", {**GAUSS_SEIDEL, "dtype": "mixed"}),
-    "uncompressed": ("colored", {**GAUSS_SEIDEL, "compressed": False}),
-    "scalar": ("colored", {**GAUSS_SEIDEL, "instructions": "scalar"}),
-    "local problems": ("partition", {**GAUSS_SEIDEL, "local": "block"}),
-    "without tolerance": ("colored", {**GAUSS_SEIDEL, "rtol": None, "atol": None}),
-    "two threads": ("colored", {**GAUSS_SEIDEL, "threads": 2, "exact_threads": True}),
-}
-needs_avx2 = [name for name, (_, options) in CASES.items() if options.get("instructions") == "avx2"]
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])

@@ -2,6 +2,7 @@
 
 import pytest
 
+import contactsolve as cs
 from mpi_jobs import run_job
 
 HEAD = """
@@ -123,3 +124,31 @@ solve(callback=tell)
     job = run_job(tmp_path, ranks, HEAD + LONG + body, interrupt_when="solving")
     assert job.code != 0
     assert job.seconds < 5, job.output
+
+
+def test_a_solve_goes_on_after_a_rank_was_killed(tmp_path):
+    """Three processes, of which one is killed; two threads go on."""
+    pytest.importorskip("h5py")
+    body = """
+def die(state):
+    if rank == 1 and state.iteration == 33:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+solve(callback=die, checkpoint="state.hdf5", checkpoint_every=10)
+"""
+    job = run_job(tmp_path, 3, HEAD + LONG + body)
+    assert job.code != 0
+    problem = cs.scenarios.ball_grid(5, mu=0.1, velocity=0.5)
+    labels = cs.orders.labels(problem, "natural", 8)
+    given = {"method": "gauss_seidel", "rtol": None, "atol": None, "max_iterations": 60}
+
+    def work(comm, **more):
+        mine = comm.rank == 0
+        shared = cs.distributed.scatter(
+            problem if mine else None, labels=labels if mine else None, parts=8, comm=comm
+        )
+        found = cs.distributed.solve(shared, **given, **more)
+        return found.gather().tobytes(), found.history.iteration[31:].tolist()
+
+    whole = cs.distributed.run(work, 1, timeout=60)[0]
+    assert cs.distributed.run(work, 2, resume=tmp_path / "state.hdf5", timeout=60) == [whole] * 2
