@@ -105,6 +105,24 @@ def test_a_solve_that_goes_on_twice(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1 + 5
 
 
+@pytest.mark.parametrize("name", ["rollbacks", "balanced", "mixed", "anderson", "nesterov"])
+def test_the_solver_is_not_changed(tmp_path, name):
+    """What a solver computes after it went on is what a new one does; also while it writes."""
+    problem, (order, options) = grid(), CASES[name]
+    labels, path = labels_of(problem), tmp_path / "state.hdf5"
+    given = {"order": order, "max_iterations": 30, **options}
+
+    def work(comm):
+        solver = distributed.Solver(spread(problem, comm, labels), **given)
+        first = solver.solve()
+        second = solver.solve(checkpoint=path, checkpoint_every=11)
+        third, fourth = solver.solve(resume=path), solver.solve()
+        return {bits_of(one.gather()) for one in (first, second, third, fourth)}
+
+    for bits in distributed.run(work, 2, timeout=60):
+        assert len(bits) == 1
+
+
 def test_after_an_error_in_a_callback(tmp_path):
     problem, path = grid(), tmp_path / "state.hdf5"
     labels, given = labels_of(problem), {"method": "nesterov", "max_iterations": 40}
