@@ -28,6 +28,7 @@ except ImportError as _error:
 from . import (
     bvh,
     cloth,
+    csp,
     cuda,
     data,
     distributed,
@@ -81,6 +82,7 @@ __all__ = [
     "cloth",
     "compare",
     "contact_jacobian",
+    "csp",
     "cuda",
     "data",
     "distributed",

@@ -394,6 +394,31 @@ CS_PUBLIC int cs_scheme_describe(int i, cs_scheme_info *info);
 CS_PUBLIC cs_status cs_scheme_check(const char *scheme, const cs_setting *settings, int count,
                                     cs_error *error);
 
+/* ---- networks -------------------------------------------------------------------------------- */
+
+/* A network of processes, which makes sweeps in S1's parallel designs (its chapters 6 and 7). */
+typedef struct cs_network_info {
+    const char *name, *summary;
+    const char *about; /* a paragraph; may be NULL */
+    const cs_option *option;
+    int options;
+} cs_network_info;
+
+/* Describes the i-th network; 0 past the end. */
+CS_PUBLIC int cs_network_describe(int i, cs_network_info *info);
+
+/* Whether a network takes these values of its own options. */
+CS_PUBLIC cs_status cs_network_check(const char *network, const cs_setting *settings, int count,
+                                     cs_error *error);
+
+/* What has passed through the channels of a network. */
+typedef struct cs_network_counts {
+    int64_t processes; /* of one run */
+    int64_t runs;      /* calls in which the processes have begun and ended */
+    int64_t sweeps, messages, bytes;
+    int64_t sleeps; /* waits that outlasted a bounded number of looks */
+} cs_network_counts;
+
 typedef struct cs_options {
     const char *method, *scheme, *order; /* cs_*_name, or "auto" */
     cs_order_options order_options;
@@ -604,6 +629,15 @@ CS_PUBLIC cs_status cs_solver_create(cs_solver **solver, const cs_problem *probl
 CS_PUBLIC cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double *b,
                                     const double *parameters, const cs_control *control,
                                     cs_result *result, cs_error *error);
+/* Has a network of processes make the sweeps of all solves that follow: one more process than there are workers, or a
+ * few more. settings (count): the network's options. Fails with CS_UNKNOWN_NAME, with CS_INVALID for options and
+ * workers out of range, for sweeps that the network does not make and if the solver has a network already, and with
+ * CS_UNSUPPORTED for methods other than "jacobi" and "gauss_seidel", islands that are solved apart, devices, and sets
+ * with functions of the caller. A solve fails with CS_UNSUPPORTED where there are too few threads. */
+CS_PUBLIC cs_status cs_solver_connect(cs_solver *solver, const char *network, int workers,
+                                      const cs_setting *settings, int count, cs_error *error);
+/* counts <- what has passed through the channels of its network so far. Returns 0 if it has none. */
+CS_PUBLIC int cs_solver_network_counts(const cs_solver *solver, cs_network_counts *counts);
 /* Whether every solve evaluates its impulses: the solver has a tolerance, or records measures of the iterates.
  * Without a tolerance, a solve makes exactly max_iterations iterations. */
 CS_PUBLIC int cs_solver_evaluates(const cs_solver *solver);

@@ -12,6 +12,7 @@ IDENTITY = {
     "naive": ("scene", "parts"),
     "jacobi": ("scene", "method"),
     "colored": ("scene", "method"),
+    "networks": ("scene", "method"),
     "late_halving": ("scene", "what", "begin"),
     "running_text": ("what", "threads"),
 }

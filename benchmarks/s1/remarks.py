@@ -168,6 +168,31 @@ In the same runs this machine reads {rates} from memory, as the heads of the col
 
 Ours end at {end, below S1's cores}.
 """,
+    "networks": """
+A column of n threads has n workers, and the accumulator is one process more; 'extreme' has a
+dispatcher as well, and the relaxed networks have n relaxed workers beside the n rigid ones, of
+which one kind waits.
+
+'Over sequential' compares with a sweep of the library's own factorized scheme on one thread, of
+Jacobi's method or of Gauss-Seidel's. S1's sequential Jacobi allocated w anew in each sweep.
+
+S1's processes run on up to 8 cores. Ours end at {end, below S1's cores}; with four and eight
+workers only the bits are compared.
+
+S1 finds one contact a task an order of magnitude slower than one thread (section 6.1). Here, on the
+medium grid, a sweep of 'extreme' takes {medium ball grid/extreme/sweep_s/most} and a sweep of
+'factorized' {medium ball grid/factorized/sweep_s/most}.
+
+Numbers of contacts in place of their data, S1's pointers, make {medium ball grid/extreme,
+numbers/sweep_s/most} of it; S1 finds that they do not improve performance much.
+
+Eight workers of the naive network reach γ {small ball grid/naive, 50 sweeps/quality} and {large
+ball grid/naive, 50 sweeps/quality} after 50 sweeps, where S1 prints 306 and 7976.
+
+Visits ahead of the accumulator have other iterates. After {large ball grid/factorized, 0.2
+ahead/sweeps} sweeps γ of the large grid is {large ball grid/factorized, 0.2 ahead/quality} with
+them and {large ball grid/factorized/quality} without; S1 often saw divergence (section 6.2.1).
+""",
     "late_halving": """
 S1 halves R when the residual grows (section 3.5). Here it never does: with `rollback_growth` of 1,
 S1's rule, there are {medium ball grid/rollback_growth 1//rollbacks} rollbacks, and the sweeps are

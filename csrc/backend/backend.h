@@ -22,6 +22,15 @@
 
 #include <math.h>
 
+/* A network of processes (transport/networks/network.h) that makes the sweeps. */
+typedef struct cs_network_request {
+    const char *name; /* NULL: none */
+    int workers;
+    cs_setting setting[CS_MAX_OWN_OPTIONS];
+    int settings;
+    int looks_ahead; /* iterates depend on where runs begin */
+} cs_network_request;
+
 typedef struct cs_backend cs_backend;
 
 /* What shall be packed, and how it will be swept. What the pointers refer to must outlive the packing, except where
@@ -152,6 +161,12 @@ struct cs_backend {
     cs_status (*sweep)(void *state, cs_sweep_call *call, cs_error *error);
     /* Waits for all calls so far, and reports failures. May be NULL: then no call is late. */
     cs_status (*wait)(void *state, cs_error *error);
+
+    /* Has a network of processes make the sweeps that follow, with memory from `arena` that lives as long as the
+     * packing. May be NULL: the backend has no networks. Then: what has passed through its channels. */
+    cs_status (*connect)(void *state, const cs_network_request *request, cs_arena *arena,
+                         cs_error *error);
+    const cs_network_counts *(*connected)(const void *state);
 
     /* Solves the parts of the only stage of the schedule, which is disjoint and visited one contact after another
      * (backend/parts.h). In float32 or float64. */

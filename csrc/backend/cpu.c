@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "distributed/ranks.h"
+#include "sweep/networks.h"
 #include "sweep/sweep.h"
 
 #include <string.h>
@@ -133,6 +134,44 @@ static void subtract_products(void *state)
     packed->scheme->subtract_products(packed);
 }
 
+/* A call whose sweeps a network makes. */
+typedef struct network_sweeps {
+    cs_cpu *cpu;
+    cs_sweep_call *call;
+} network_sweeps;
+
+/* What `sweep` does after each sweep. */
+static int judge(void *context, const cs_sweep_stats *stats, void **keep)
+{
+    network_sweeps *s = context;
+    cs_best_sweep *best = s->call->best;
+    s->call->stats = *stats;
+    s->call->made++;
+    if (!best) return 0;
+    best->number++;
+    s->call->alarm = cs_best_is_exceeded(best, stats);
+    if (s->call->alarm) return 1;
+    cs_best_update(best, stats);
+    if (best->best_is_current && s->call->made < s->call->most) *keep = s->cpu->best;
+    return 0;
+}
+
+/* Networks make no backward sweeps. */
+static cs_status sweep_by_network(cs_cpu *cpu, cs_sweep_call *call, cs_error *error)
+{
+    network_sweeps s = {cpu, call};
+    cs_network_call sweeps = {.most = call->most, .judge = judge, .context = &s};
+    int64_t before = cpu->packed.products;
+    if (call->best && call->best->best_is_current) {
+        sweeps.keep = cpu->best;
+        call->best->best_backwards = 0;
+    }
+    call->made = 0;
+    cs_status status = cs_sweep_network_run(cpu->network, &sweeps, error);
+    call->products = cpu->packed.products - before;
+    return status;
+}
+
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     cs_cpu *cpu = state;
@@ -140,6 +179,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     cs_best_sweep *best = call->best;
     int64_t before = packed->products;
     call->alarm = packed->at_zero = 0;
+    if (cpu->network) return sweep_by_network(cpu, call, error);
     for (call->made = 0; call->made < call->most && !call->alarm;) {
         /* If lambda is the best iterate, the sweep copies it before changing it. */
         if (best && best->best_is_current) {
@@ -161,6 +201,20 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     }
     call->products = packed->products - before;
     return cs_ranks_status(packed->ranks, error);
+}
+
+static cs_status connect(void *state, const cs_network_request *request, cs_arena *arena,
+                         cs_error *error)
+{
+    cs_cpu *cpu = state;
+    return cs_sweep_network_make(&cpu->network, &cpu->packed, request->name, request->workers,
+                                 request->setting, request->settings, arena, error);
+}
+
+static const cs_network_counts *connected(const void *state)
+{
+    const cs_cpu *cpu = state;
+    return cpu->network ? cs_sweep_network_counts(cpu->network) : NULL;
 }
 
 static void keep(void *state)
@@ -192,6 +246,8 @@ const cs_backend cs_backend_cpu = {
     .refresh = refresh,
     .subtract_products = subtract_products,
     .sweep = sweep,
+    .connect = connect,
+    .connected = connected,
     .solve_parts = cs_cpu_solve_parts,
     .measure = cs_cpu_measure,
     .keep = keep,

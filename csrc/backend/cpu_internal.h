@@ -10,6 +10,7 @@ typedef struct cs_cpu {
     void *best;        /* (impulses): the best iterate, as packed */
     double *chunk_sum; /* (chunks): scratch for sums, which lives as long as the packing */
     int measures;      /* whether cs_cpu_measure has a kernel for every group */
+    struct cs_sweep_network *network; /* makes the sweeps; or NULL */
 } cs_cpu;
 
 /* The natural map over the packed factors (cpu_natural_map.c). */

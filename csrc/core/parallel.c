@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 
 #include "core/clock.h"
+#include "core/mutex.h"
 
 #include <sys/resource.h>
 
@@ -75,6 +76,80 @@ void cs_parallel(int threads, void (*work)(void *context, int thread), void *con
 int cs_processors(void) { return 1; }
 int cs_threads_available(void) { return 1; }
 const char *cs_threads_kind(void) { return "serial"; }
+
+#endif
+
+/* ---- threads that wait for each other --------------------------------------------------------- */
+
+#if defined(CS_PTHREADS) || defined(_OPENMP)
+
+/* Threads begin once all of them are there; if one is missing, none begins. */
+typedef struct gate {
+    cs_mutex mutex;
+    cs_condition opened;
+    enum { CLOSED, OPEN, CANCELLED } state;
+} gate;
+
+typedef struct concurrent {
+    pthread_t thread;
+    gate *gate;
+    void (*work)(void *context, int thread);
+    void *context;
+    int number;
+} concurrent;
+
+static void set_gate(gate *g, int state)
+{
+    cs_mutex_lock(&g->mutex);
+    g->state = state;
+    cs_condition_broadcast(&g->opened);
+    cs_mutex_unlock(&g->mutex);
+}
+
+static void *pass_gate(void *argument)
+{
+    concurrent *c = argument;
+    cs_mutex_lock(&c->gate->mutex);
+    while (c->gate->state == CLOSED) cs_condition_wait(&c->gate->opened, &c->gate->mutex);
+    int cancelled = c->gate->state == CANCELLED;
+    cs_mutex_unlock(&c->gate->mutex);
+    if (!cancelled) c->work(c->context, c->number);
+    return NULL;
+}
+
+int cs_concurrently(int threads, void (*work)(void *context, int thread), void *context)
+{
+    if (threads < 1 || threads > CS_MOST_CONCURRENT) return 0;
+    concurrent other[CS_MOST_CONCURRENT];
+    gate g = {.state = CLOSED};
+    cs_mutex_init(&g.mutex);
+    cs_condition_init(&g.opened);
+
+    /* Start the others, and let them go if all have started. */
+    int started = 1;
+    for (; started < threads; started++) {
+        concurrent *c = &other[started];
+        *c = (concurrent){.gate = &g, .work = work, .context = context, .number = started};
+        if (pthread_create(&c->thread, NULL, pass_gate, c)) break;
+    }
+    int complete = started == threads;
+    set_gate(&g, complete ? OPEN : CANCELLED);
+    if (complete) work(context, 0);
+
+    for (int t = 1; t < started; t++) pthread_join(other[t].thread, NULL);
+    cs_condition_destroy(&g.opened);
+    cs_mutex_destroy(&g.mutex);
+    return complete;
+}
+
+#else
+
+int cs_concurrently(int threads, void (*work)(void *context, int thread), void *context)
+{
+    if (threads != 1) return 0;
+    work(context, 0);
+    return 1;
+}
 
 #endif
 

@@ -21,6 +21,12 @@
  * another otherwise. Returns after all calls have returned. */
 void cs_parallel(int threads, void (*work)(void *context, int thread), void *context);
 
+/* Calls work(context, t) for every t below `threads`, each on a thread of its own, so that they may wait for each
+ * other; the caller is thread 0. Returns after all calls have returned. Returns 0 without any call if the build has
+ * no threads or the system does not give so many, at most CS_MOST_CONCURRENT. */
+enum { CS_MOST_CONCURRENT = 256 };
+int cs_concurrently(int threads, void (*work)(void *context, int thread), void *context);
+
 /* Number of pieces, at most CS_MOST_PIECES, into which short work on `count` items is cut for this many
  * threads. There are fewer if a piece would have fewer than CS_WORTH_A_PIECE items. */
 enum { CS_MOST_PIECES = 64 };

@@ -23,12 +23,12 @@ typedef struct core_state {
     PyTypeObject *problem_type, *solver_type, *support_type, *mlcp_type, *answer_type,
         *description_type, *collider_type, *world_type, *block_system_type,
         *block_preconditioner_type, *cloth_type, *tree_type, *transport_type, *exchange_type,
-        *team_type;
+        *team_type, *channels_type;
 } core_state;
 
 extern PyType_Spec problem_spec, solver_spec, support_spec, mlcp_spec, answer_spec,
     description_spec, collider_spec, world_spec, block_system_spec, block_preconditioner_spec,
-    cloth_spec;
+    cloth_spec, channels_spec;
 
 /* _core.Problem. */
 typedef struct problem_object {
@@ -88,10 +88,12 @@ PyObject *core_options(PyObject *module, PyObject *unused);
 PyObject *core_mlcp_options(PyObject *module, PyObject *unused);
 PyObject *core_orders(PyObject *module, PyObject *unused);
 PyObject *core_schemes(PyObject *module, PyObject *unused);
+PyObject *core_networks(PyObject *module, PyObject *unused);
 PyObject *core_sets(PyObject *module, PyObject *unused);
 PyObject *core_check_method(PyObject *module, PyObject *args);
 PyObject *core_check_order(PyObject *module, PyObject *args);
 PyObject *core_check_scheme(PyObject *module, PyObject *args);
+PyObject *core_check_network(PyObject *module, PyObject *args);
 
 /* ordering(problem, method, order, order_options) -> the schedule of an order for a problem, as a dict;
  * stage_kinds() -> the names of the kinds of stages */

@@ -74,6 +74,12 @@ PyObject *core_check_scheme(PyObject *module, PyObject *args)
     return check(args, "sO!:check_scheme", cs_scheme_check);
 }
 
+PyObject *core_check_network(PyObject *module, PyObject *args)
+{
+    (void)module;
+    return check(args, "sO!:check_network", cs_network_check);
+}
+
 /* A tuple of the entries of a list, which is released and may be NULL. */
 static PyObject *tuple_of(PyObject *list)
 {
@@ -233,6 +239,18 @@ PyObject *core_schemes(PyObject *module, PyObject *unused)
     PyObject *list = PyList_New(0);
     cs_scheme_info info;
     for (int i = 0; list && cs_scheme_describe(i, &info); i++) append(&list, scheme_of(&info));
+    return list;
+}
+
+PyObject *core_networks(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    cs_network_info info;
+    for (int i = 0; list && cs_network_describe(i, &info); i++) {
+        cs_scheme_info same = {info.name, info.summary, info.about, info.option, info.options};
+        append(&list, scheme_of(&same));
+    }
     return list;
 }
 

@@ -178,6 +178,10 @@ static PyMethodDef core_functions[] = {
      "schemes()\n--\n\nA list of the descriptions of the schemes."},
     {"check_scheme", core_check_scheme, METH_VARARGS,
      "check_scheme(name, settings)\n--\n\nWhether a scheme takes these options of its own."},
+    {"networks", core_networks, METH_NOARGS,
+     "networks()\n--\n\nA list of the descriptions of the networks of processes."},
+    {"check_network", core_check_network, METH_VARARGS,
+     "check_network(name, settings)\n--\n\nWhether a network takes these options of its own."},
     {"options", core_options, METH_NOARGS,
      "options()\n--\n\nA list of the options that every solver has."},
     {"mlcp_options", core_mlcp_options, METH_NOARGS,
@@ -304,6 +308,7 @@ static int core_exec(PyObject *module)
     if (add_type(module, &transport_spec, &state->transport_type) < 0) return -1;
     if (add_type(module, &exchange_spec, &state->exchange_type) < 0) return -1;
     if (add_type(module, &team_spec, &state->team_type) < 0) return -1;
+    if (add_type(module, &channels_spec, &state->channels_type) < 0) return -1;
     return add_type(module, &support_spec, &state->support_type);
 }
 
@@ -326,6 +331,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->transport_type);
     Py_VISIT(state->exchange_type);
     Py_VISIT(state->team_type);
+    Py_VISIT(state->channels_type);
     return 0;
 }
 
@@ -347,6 +353,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->transport_type);
     Py_CLEAR(state->exchange_type);
     Py_CLEAR(state->team_type);
+    Py_CLEAR(state->channels_type);
     return 0;
 }
 

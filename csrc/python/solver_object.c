@@ -4,6 +4,7 @@
 #include "python/answer.h"
 #include "python/description.h"
 #include "python/rank_arguments.h"
+#include "python/fields.h"
 #include "python/solver_arguments.h"
 #include "solver/on_ranks.h"
 
@@ -388,7 +389,50 @@ static PyObject *solver_impulses_there(solver_object *self, PyObject *args)
     return answer;
 }
 
+/* connect(network, workers, settings): has a network of processes make the sweeps */
+static PyObject *solver_connect(solver_object *self, PyObject *args)
+{
+    const char *name;
+    int workers;
+    PyObject *dictionary;
+    cs_setting settings[CS_MAX_OWN_OPTIONS];
+    cs_error error = {0};
+    if (!PyArg_ParseTuple(args, "siO!:connect", &name, &workers, &PyDict_Type, &dictionary))
+        return NULL;
+    int count = read_settings(dictionary, settings);
+    if (count < 0 || shared_solver_begin(self->shared) < 0) return NULL;
+    cs_status status =
+        cs_solver_connect(self->shared->solver, name, workers, settings, count, &error);
+    shared_solver_end(self->shared);
+    if (!status) Py_RETURN_NONE;
+    raise_error(&error);
+    return NULL;
+}
+
+static const field network_count_fields[] = {
+    FIELD(cs_network_counts, processes, INT64), FIELD(cs_network_counts, runs, INT64),
+    FIELD(cs_network_counts, sweeps, INT64),    FIELD(cs_network_counts, messages, INT64),
+    FIELD(cs_network_counts, bytes, INT64),     FIELD(cs_network_counts, sleeps, INT64),
+};
+enum { NETWORK_COUNT_FIELDS = sizeof network_count_fields / sizeof *network_count_fields };
+
+/* network_counts() -> a dict of what has passed through the channels of its network, or None */
+static PyObject *solver_network_counts(solver_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_network_counts counts;
+    if (shared_solver_begin(self->shared) < 0) return NULL;
+    int found = cs_solver_network_counts(self->shared->solver, &counts);
+    shared_solver_end(self->shared);
+    if (!found) Py_RETURN_NONE;
+    return dictionary_of(network_count_fields, NETWORK_COUNT_FIELDS, &counts);
+}
+
 static PyMethodDef solver_methods[] = {
+    {"connect", (PyCFunction)(void (*)(void))solver_connect, METH_VARARGS,
+     "connect(network, workers, settings)\n--\n\nHas a network of processes make the sweeps."},
+    {"network_counts", (PyCFunction)(void (*)(void))solver_network_counts, METH_NOARGS,
+     "network_counts()\n--\n\nWhat has passed through the channels of its network, or None."},
     {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,

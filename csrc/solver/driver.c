@@ -398,11 +398,15 @@ static int is_overtaken(cs_run *run, cs_result *result)
 
 /* The number of sweeps that the next call may make, if the last one made `made` sweeps in so many seconds: as many as
  * fit into half of the time between two polls, but at most twice as many as before, because their speed may
- * change. */
-static int64_t next_at_once(int64_t made, double seconds)
+ * change. The processes of a network begin and end with each call, so that its calls become longer, and sooner. */
+#define NETWORK_SECONDS 0.1
+enum { GROWTH = 2, NETWORK_GROWTH = 16 };
+static int64_t next_at_once(const cs_solver *solver, int64_t made, double seconds)
 {
-    double most = 2 * (double)made, fit = most;
-    if (seconds > 0) fit = POLL_SECONDS / 2 * (double)made / seconds;
+    int by_network = solver->network.name != NULL;
+    double most = (by_network ? NETWORK_GROWTH : GROWTH) * (double)made, fit = most;
+    double time = by_network ? NETWORK_SECONDS : POLL_SECONDS / 2;
+    if (seconds > 0) fit = time * (double)made / seconds;
     return fit < 1 ? 1 : (int64_t)fmin(fit, most);
 }
 
@@ -429,6 +433,10 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     if (most == 1) return 1;
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
+
+    /* A network that looks ahead begins its runs at fixed sweeps, so that its bits can be repeated. */
+    enum { RUN_AHEAD = 16 };
+    if (solver->network.looks_ahead) return lesser(most, RUN_AHEAD - (k - 1) % RUN_AHEAD);
 
     /* As many as fit between two polls. */
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
@@ -476,7 +484,7 @@ static cs_step advance(cs_run *run, cs_status *status)
     /* Its time, from which the number of sweeps in the next call follows. */
     double seconds = end_step(run);
     if (run->solver->options.record_every > 1)
-        run->at_once = next_at_once(run->number - before, seconds);
+        run->at_once = next_at_once(run->solver, run->number - before, seconds);
 
     /* Its judgement. */
     *status = run->status;

@@ -176,6 +176,7 @@ static cs_status pack_with_backend(cs_solver *solver, cs_pack_request *request,
     request->weight = weight;
     if (!status)
         status = solver->backend->pack(request, &solver->kept, control, &solver->packing, error);
+    if (!status) status = cs_connect_packing(solver, error);
     cs_arena_clear(&scratch);
     return status;
 }

@@ -123,6 +123,7 @@ struct cs_solver {
     cs_schedule schedule;
     const cs_backend *backend; /* runs the sweeps */
     cs_packing packing;
+    cs_network_request network; /* makes the sweeps; without a name: none */
     cs_history history;
     cs_factors factors;
     cs_judge judge;
@@ -185,6 +186,9 @@ cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t num
 
 /* Whether outcome a is worse than b: the outcome of a problem in parts is the worst of its parts. */
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
+
+/* Has the network of the solver, if there is one, make the sweeps over what was packed. */
+cs_status cs_connect_packing(cs_solver *solver, cs_error *error);
 
 /* Whether the result of a solve is evaluated: always if there is a tolerance, otherwise if the caller or a chain asks
  * for what an evaluation gives. */

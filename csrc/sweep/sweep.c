@@ -110,7 +110,7 @@ static void run_on_ranks(cs_packed *packed)
 
 /* Combines the statistics over the parts of the problem: those of the parts of stages that belong to each, then those of
  * the parts in their order, on whatever ranks they are. */
-static void add_by_owners(cs_packed *packed, cs_sweep_stats *stats)
+static void add_by_owners(const cs_packed *packed, cs_sweep_stats *stats)
 {
     const cs_schedule *schedule = packed->schedule;
     double *sum = packed->owner_sum, unfinished = 0;
@@ -138,6 +138,20 @@ static void keep_impulses(cs_packed *packed)
     }
 }
 
+void cs_sweep_combine(const cs_packed *packed, cs_sweep_stats *stats)
+{
+    /* In order: the result is the same for any number of threads. */
+    *stats = (cs_sweep_stats){0};
+    for (int64_t p = 0; p < packed->schedule->parts; p++) {
+        const cs_sweep_stats *part = &packed->part[p];
+        if (part->residual > stats->residual) stats->residual = part->residual;
+        stats->merit += part->merit;
+        stats->unfinished += part->unfinished;
+    }
+    if (packed->schedule->owner) add_by_owners(packed, stats);
+    if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
+}
+
 void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
 {
     /* Run the phases. */
@@ -149,14 +163,5 @@ void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
     else run_on(packed, packed->threads);
     packed->kept = NULL;
 
-    /* Combine the statistics of all parts, in order: the result is the same for any number of threads. */
-    *stats = (cs_sweep_stats){0};
-    for (int64_t p = 0; p < packed->schedule->parts; p++) {
-        const cs_sweep_stats *part = &packed->part[p];
-        if (part->residual > stats->residual) stats->residual = part->residual;
-        stats->merit += part->merit;
-        stats->unfinished += part->unfinished;
-    }
-    if (packed->schedule->owner) add_by_owners(packed, stats);
-    if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
+    cs_sweep_combine(packed, stats);
 }

@@ -51,8 +51,10 @@ void cs_event_release(cs_event *event)
     cs_mutex_destroy(&event->mutex);
 }
 
-/* Wakes who sleeps. The caller has changed what they wait for before, and a sleeper looks once more after it has counted
- * itself, each in the one order of sequentially consistent operations: one of the two sees the other. */
+int64_t cs_event_sleeps(const cs_event *event) { return atomic_load(&event->sleeps); }
+
+/* Wakes who sleeps. The caller has changed what they wait for before, and a sleeper looks once more after it has
+ * counted itself, each in the one order of sequentially consistent operations: one of the two sees the other. */
 void cs_event_wake(cs_event *event)
 {
     if (!atomic_load(&event->sleepers)) return;
@@ -192,8 +194,8 @@ static cs_channel_state wait_for(cs_channel_state (*attempt)(const void *context
         if (state != CS_CHANNEL_WAITING) return state;
     }
 
-    /* Sleep. The sleep is short, so that the time is looked at, and a wake-up that came between an attempt of another thread
-     * and this one costs milliseconds at most. */
+    /* Sleep. The sleep is short, so that the time is looked at, and a wake-up that came between an attempt of another
+     * thread and this one costs milliseconds at most. */
     cs_mutex_lock(&event->mutex);
     atomic_fetch_add(&event->sleepers, 1);
     atomic_fetch_add_explicit(&event->sleeps, 1, memory_order_relaxed);
@@ -256,18 +258,29 @@ cs_channel_state cs_channel_drain(cs_channel *channel, double until)
     return wait_at(&at, channel->writer.event, until);
 }
 
-/* The message of a rendezvous that the caller has written was read once so many have been. */
+int64_t cs_channel_number(const cs_channel *channel)
+{
+    return atomic_load_explicit(&channel->writer.moved, memory_order_relaxed) + 1;
+}
+
+/* Waits until so many messages have been read. */
 typedef struct meeting {
     cs_channel *channel;
-    long long read;
+    int64_t number;
 } meeting;
 
 static cs_channel_state attempt_meeting(const void *context)
 {
     const meeting *m = context;
-    if (atomic_load(&m->channel->reader.moved) >= m->read) return CS_CHANNEL_READY;
+    if (atomic_load(&m->channel->reader.moved) >= m->number) return CS_CHANNEL_READY;
     int poisoned = atomic_load_explicit(&m->channel->poisoned, memory_order_relaxed);
     return poisoned ? CS_CHANNEL_POISONED : CS_CHANNEL_WAITING;
+}
+
+cs_channel_state cs_channel_meet(cs_channel *channel, int64_t number, double until)
+{
+    meeting m = {channel, number};
+    return wait_for(attempt_meeting, &m, channel->writer.event, channel->spins, until);
 }
 
 cs_channel_state cs_channel_write(cs_channel *channel, const void *message, double until)
@@ -278,10 +291,9 @@ cs_channel_state cs_channel_write(cs_channel *channel, const void *message, doub
     memcpy(place, message, channel->bytes);
 
     /* In a rendezvous, wait until it was read. */
-    meeting m = {channel, atomic_load_explicit(&channel->writer.moved, memory_order_relaxed) + 1};
+    int64_t number = cs_channel_number(channel);
     cs_channel_send(channel);
-    if (!channel->meets) return CS_CHANNEL_READY;
-    return wait_for(attempt_meeting, &m, channel->writer.event, channel->spins, CS_FOREVER);
+    return channel->meets ? cs_channel_meet(channel, number, CS_FOREVER) : CS_CHANNEL_READY;
 }
 
 cs_channel_state cs_channel_read(cs_channel *channel, void *message, double until)
@@ -292,6 +304,14 @@ cs_channel_state cs_channel_read(cs_channel *channel, void *message, double unti
     memcpy(message, place, channel->bytes);
     cs_channel_accept(channel);
     return CS_CHANNEL_READY;
+}
+
+int cs_channel_take_lost(cs_channel *channel, void *message)
+{
+    if (!cs_channel_has_message(channel)) return 0;
+    memcpy(message, place_of(channel, &channel->reader), channel->bytes);
+    pass(&channel->reader, &channel->writer);
+    return 1;
 }
 
 /* ---- alternation --------------------------------------------------------------------------------- */
@@ -343,7 +363,7 @@ cs_channel_counts cs_channel_count(const cs_channel *channel)
     return (cs_channel_counts){
         .messages = messages,
         .bytes = messages * (int64_t)channel->bytes,
-        .writer_sleeps = atomic_load(&channel->writer.event->sleeps),
-        .reader_sleeps = atomic_load(&channel->reader.event->sleeps),
+        .writer_sleeps = channel->writer.own_event ? cs_event_sleeps(channel->writer.event) : 0,
+        .reader_sleeps = channel->reader.own_event ? cs_event_sleeps(channel->reader.event) : 0,
     };
 }

@@ -3,6 +3,7 @@
  * Arenas serve small requests from one block, so that a long chain, whose requests have a block
  * each, is run beside the scene of several groups. */
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "scene.h"
 
 static scene s;
@@ -463,6 +464,59 @@ static void fail_in_vectors(void)
 }
 
 /* A solver whose history could not grow works in its next solve. */
+/* ---- networks ------------------------------------------------------------------------------------ */
+
+static const char *network; /* of the next solves */
+
+static void do_nothing(void *context, int thread) { (void)context, (void)thread; }
+
+/* A solver whose sweeps the network makes. */
+static cs_status solve_by_network(const cs_options *options, cs_error *error)
+{
+    cs_problem *problem = NULL;
+    cs_solver *solver = NULL;
+    cs_result result = {0};
+    cs_status status = chain_create(CHAIN, &problem, error);
+    if (!status) status = cs_solver_create(&solver, problem, options, NULL, error);
+    if (!status) status = cs_solver_connect(solver, network, 3, NULL, 0, error);
+    for (int i = 0; i < 2 && !status; i++)
+        status = cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, error);
+    cs_solver_destroy(solver);
+    cs_problem_destroy(problem);
+    return status;
+}
+
+static void fail_networks(void)
+{
+    static const struct {
+        const char *network, *method, *scheme, *order;
+        int subtasks;
+    } of[] = {
+        {"factorized", "jacobi", "factorized", "natural", 20},
+        {"extreme", "jacobi", "factorized", "natural", -1},
+        {"iteration_matrix", "jacobi", "iteration_matrix", "natural", 1},
+        {"naive", "gauss_seidel", "factorized", "ranges", 0},
+        {"relaxed", "gauss_seidel", "factorized", "colored", 1},
+    };
+    static const cs_setting sums = {"velocities", 0, "accumulate"};
+    if (!cs_concurrently(2, do_nothing, NULL)) return; /* a serial build has no networks */
+    for (int i = 0; i < 5; i++) {
+        cs_options options = cs_options_default();
+        options.max_iterations = 3;
+        options.method = of[i].method;
+        options.scheme = of[i].scheme;
+        options.order = of[i].order;
+        options.order_options.parts = 4;
+        options.order_options.subtasks = of[i].subtasks;
+        options.scheme_settings = &sums;
+        options.scheme_setting_count =
+            strcmp(of[i].method, "jacobi") == 0 && strcmp(of[i].scheme, "factorized") == 0;
+        options.islands = 0;
+        network = of[i].network;
+        fail_everywhere(solve_by_network, &options);
+    }
+}
+
 static void a_solver_survives_a_failed_solve(void)
 {
     double first[SCENE_ROWS], again[SCENE_ROWS];
@@ -573,6 +627,7 @@ int main(void)
     fail_outer();
     fail_chain();
     fail_in_vectors();
+    fail_networks();
     fail_for_each_engine();
     fail_pivoting();
     a_solver_survives_a_failed_solve();

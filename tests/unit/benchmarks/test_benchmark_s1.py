@@ -187,6 +187,20 @@ def test_a_row_for_each_number_of_threads(tables, name):
         assert methods_own or float(row["read_gbs"]) > 0
 
 
+def test_networks_have_the_bits_of_their_sweeps(tables):
+    """And S1's γ of eight workers; those that look ahead have iterates of their own."""
+    rows = rows_by(tables["networks"], "scene", "method", "threads")
+    assert {row["equal_bits"] for row in rows.values()} == {"1, 2, 4, 8", "other iterates"}
+    own = rows["small ball grid", "naive, 50 sweeps", "2"]
+    assert float(own["quality"]) == pytest.approx(305.8, rel=2e-4)
+    assert own["s1_quality"] == "306"
+    grid = rows["small ball grid", "factorized", "1"]
+    assert (grid["s1_table"], grid["s1_one"], grid["s1_cores"]) == ("Table 6.1", "3.1", "4")
+    assert rows["large ball pile", "relaxed T", "1"]["s1_table"] == "Fig 7.6"
+    ahead = rows["small ball grid", "factorized, 0.2 ahead", "2"]
+    assert float(ahead["quality"]) > float(grid["quality"])
+
+
 def test_columns_by_threads_and_what_memory_gives(scripts, tables):
     """S1's columns stand beside a column for each number of threads."""
     pages, layout = scripts("protocol").pages, scripts("layouts").LAYOUTS["jacobi"]

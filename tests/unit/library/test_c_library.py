@@ -265,11 +265,13 @@ def build_threaded(thread_library, thread_flags, tmp_path):
 THREADED = [
     "test_block_systems",
     "test_ccd",
+    "test_channel",
     "test_cloth",
     "test_cloth_contacts",
     "test_collide",
     "test_copies",
     "test_lanczos",
+    "test_networks",
     "test_pages",
     "test_phases",
     "test_pool",

@@ -1,0 +1,248 @@
+"""S1 Tables 6.1, 6.2 and Figs 6.2, 7.5, 7.6: sweeps by processes that exchange messages.
+
+Each network makes the same sweeps with each number of workers, in turns, and has to give the bits
+of these sweeps without a network, also with four and eight workers. The accumulator is a process
+more: with as many workers as there are cores there are more processes than cores.
+
+    python benchmarks/s1/networks.py [--threads 1,2,4,8,16] [--quick]
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import published
+from output import bars, panels, publish, shades, styles, teams_of, with_stored
+from protocol import (
+    CHECKED_THREADS,
+    RULES,
+    SWEEPS,
+    arguments,
+    common,
+    scene,
+    to_equal_quality,
+)
+
+import contactsolve as cs
+
+CONTACT_SWEEPS = 2_000_000  # per timed run, 10 to 300 sweeps
+MESSAGES = 200_000  # the same where each contact is a message: at least one sweep
+PARTS = 8  # S1's workers: what they do does not depend on how many there are here
+
+# S1 merges colours below n p contacts and does not print n (see colored.py).
+UNSAFE_SHARE = 12
+
+JACOBI, GAUSS_SEIDEL = "Jacobi, one thread", "Gauss-Seidel, one thread"
+
+_COMMON = {name: value for name, value in RULES.items() if name not in ("order", "islands")}
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A network with what it is told, and where S1 has figures for it."""
+
+    label: str
+    network: Any
+    options: dict[str, Any] = field(default_factory=dict)
+    table: str | None = None
+
+    def solver(self, problem, workers, sweeps, record=()):
+        """A solver that makes so many sweeps in one run of the network."""
+        fixed = {"rtol": None, "atol": None, "max_iterations": sweeps, "threads": 1}
+        seldom = {"check_every": sweeps, "record_every": sweeps, "record": record}
+        own = {**_COMMON, **self.options, **fixed, **seldom}
+        return cs.csp.Solver(problem, self.network, workers=workers, **own)
+
+
+def of_jacobi():
+    """S1's chapter 6: the designs, and what each of its measures against waiting changes."""
+    csp = cs.csp
+    whole = {"order": cs.orders.subtasks(count=1, weighted=False), "parts": PARTS}
+    yield Design("extreme", csp.extreme(), table="Fig 6.2")
+    yield Design("extreme, merged", csp.extreme(dispatcher="merged"), table="Fig 6.2")
+    yield Design("extreme, numbers", csp.extreme(messages="numbers"), table="Fig 6.2")
+    yield Design("factorized", csp.factorized(), table="Table 6.1")
+    yield Design("factorized, channels apart", csp.factorized(channels="apart"))
+    yield Design("factorized, one copy of w", csp.factorized(copies=1))
+    yield Design("factorized, no pages", csp.factorized(), whole)
+    yield Design("factorized, 0.2 ahead", csp.factorized(ahead=0.2))
+    yield Design("T", csp.iteration_matrix(), table="Table 6.2")
+
+
+def of_gauss_seidel(problem):
+    """S1's chapter 7; its naive network has no figure there, only γ in the text."""
+    below = max(1, problem.contacts // UNSAFE_SHARE)
+    colors = {"fixed_as_body": True}
+
+    def relaxed(**options):
+        order = cs.orders.relaxed(below, **colors, **options)
+        return {"order": cs.orders.subtasks(order, 1, weighted=False), "parts": PARTS}
+
+    rigid = cs.orders.subtasks(cs.orders.colored(**colors), 1, weighted=False)
+    yield Design("naive", cs.csp.naive(), {"parts": PARTS})
+    yield Design("rigid", cs.csp.rigid(), {"order": rigid, "parts": PARTS})
+    yield Design("relaxed", cs.csp.relaxed(), relaxed(unsafe="ranges"))
+    yield Design("relaxed T", cs.csp.relaxed_iteration_matrix(), relaxed())
+
+
+FIGURES = {"medium ball grid": "Fig 7.5", "large ball pile": "Fig 7.6"}
+
+
+# ---- Jacobi ------------------------------------------------------------------------------------
+
+
+def rows_of_jacobi(name, run):
+    problem = scene(name, run)
+    sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300)) // (10 if run.quick else 1)
+    few = 2 if run.quick else max(1, min(sweeps, MESSAGES // problem.contacts))
+    makes = {
+        design: few if design.label.startswith("extreme") else sweeps for design in of_jacobi()
+    }
+    base = cs.Method("jacobi", scheme="factorized", label=JACOBI)
+    yield from measured(name, problem, run, makes, base, sweeps)
+
+
+def rows_of_gauss_seidel(name, run):
+    """To the γ of 50 sequential sweeps, in the sweeps that the orders take without networks."""
+    problem = scene(name, run)
+    designs = list(of_gauss_seidel(problem))
+    found = to_equal_quality(problem, [as_method(problem, design) for design in designs])
+    sweeps = {row.method: row.iterations for row in found}
+    makes = {design: sweeps[design.label] for design in designs}
+    base = cs.Method("gauss_seidel", scheme="factorized", label=GAUSS_SEIDEL)
+    table = FIGURES[name]
+    status = {row.method: row.status for row in found}
+    for row in measured(name, problem, run, makes, base, SWEEPS):
+        yield {**row, "s1_table": table, "status": status.get(row["method"], "reference")}
+
+
+def as_method(problem, design):
+    """What a network sweeps, without it."""
+    asked = design.solver(problem, PARTS, SWEEPS).asked
+    own = {name: asked[name] for name in ("scheme", "order", "parts")}
+    return cs.Method(asked["method"], label=design.label, **own)
+
+
+def naive_quality(name, run):
+    """γ after 50 sweeps of eight workers (S1 section 7.1)."""
+    problem = scene(name, run)
+    design = Design("naive, 50 sweeps", cs.csp.naive(), {"parts": PARTS})
+    base = cs.Method("gauss_seidel", scheme="factorized", label=GAUSS_SEIDEL)
+    for row in measured(name, problem, run, {design: SWEEPS}, base, SWEEPS):
+        quality = published.of(published.NAIVE_QUALITY, (name, PARTS), None, run.size(name))
+        if row["method"] == design.label:
+            yield {**row, "s1_table": "section 7.1", "s1_quality": quality}
+
+
+# ---- timing ------------------------------------------------------------------------------------
+
+
+def measured(name, problem, run, makes, base, sweeps):
+    """A row of each design and number of workers: all runs in turns, the sequential method too."""
+    solvers = {
+        (design, workers): design.solver(problem, workers, count)
+        for design, count in makes.items()
+        for workers in run.threads
+    }
+    fixed = {"rtol": None, "atol": None, "max_iterations": sweeps, "record": (), "threads": 1}
+    alone = cs.Solver(
+        problem, method=base.method, **{**RULES, **base.options, **fixed},
+        check_every=sweeps, record_every=sweeps,
+    )  # fmt: skip
+    tasks = {key: lambda solver=solver: spent(solver) for key, solver in solvers.items()}
+    seconds = common.interleaved({**tasks, None: lambda: spent(alone)}, repeats=run.repeats)
+    one = np.asarray(seconds[None]) / sweeps
+    for design, count in makes.items():
+        bits, status = equal_bits(problem, design, count, run)
+        for workers in run.threads:
+            own = np.asarray(seconds[design, workers]) / count
+            info = solvers[design, workers].info
+            yield {
+                "scene": name,
+                "contacts": problem.contacts,
+                "method": design.label,
+                "sweeps": count,
+                "quality": quality(problem, design, count),
+                "s1_quality": None,
+                "threads": workers,
+                "sweep_s": float(np.median(own)),
+                "sigma_s": float(np.std(own)),
+                "speedup_one": float(np.median(seconds[design, run.threads[0]] / own / count))
+                if workers > 1
+                else None,
+                "speedup_sequential": float(np.median(one / own)),
+                "messages": info["messages"] / info["sweeps"],
+                "message_bytes": info["message_bytes"] / info["sweeps"],
+                "equal_bits": bits,
+                "status": status,
+                "s1_table": design.table,
+                **s1_speedups(name, design, run),
+            }
+
+
+def spent(solver):
+    return solver.solve().sweep_time
+
+
+def s1_speedups(name, design, run):
+    key = published.SPEEDUPS.get(design.table, {})
+    found = published.of(key, name, None, run.size(name)) or (None,) * 3
+    return dict(zip(("s1_one", "s1_sequential", "s1_cores"), found, strict=True))
+
+
+def quality(problem, design, sweeps):
+    """γ after the sweeps."""
+    result = design.solver(problem, PARTS, sweeps, record=("quality",)).solve()
+    return float(result.history["quality"][-1])
+
+
+def equal_bits(problem, design, sweeps, run):
+    """With which numbers of workers the bits are those without a network; and the status."""
+    result = cs.Solver(problem, **design.solver(problem, 1, sweeps).asked).solve()
+    same = []
+    for workers in sorted({*run.threads, *CHECKED_THREADS}):
+        own = design.solver(problem, workers, sweeps).solve()
+        if np.array_equal(own.impulses, result.impulses):
+            same.append(str(workers))
+        elif not is_ahead(design):
+            return "DIFFER", own.status
+    return ("other iterates" if is_ahead(design) else ", ".join(same)), own.status
+
+
+def is_ahead(design):
+    """Whether workers visit contacts ahead, which no sweep without a network does."""
+    return dict(design.network.settings).get("ahead", 0) > 0
+
+
+# ---- picture -----------------------------------------------------------------------------------
+
+
+def draw(rows):
+    """Time of a sweep with each number of workers, a panel for each demo."""
+    names = list(dict.fromkeys(row["scene"] for row in rows))
+    figure, axes = panels(names, width=5.4, height=4.4)
+    look = styles(row["method"] for row in rows)
+    for ax, name in zip(axes, names, strict=True):
+        methods = teams_of(row for row in rows if row["scene"] == name)
+        ends = bars(ax, methods, look, "sweep_s", 1e3)
+        for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
+            times = " / ".join(f"{own[number]['sweep_s'] * 1e3:.3g}" for number in sorted(own))
+            ax.text(end, i, f" {times}", va="center", fontsize=8)
+        ax.set_xscale("log")
+        ax.margins(x=0.3)
+        ax.set_xlabel(f"ms a sweep; {shades(rows)}")
+    return figure
+
+
+def main(run):
+    rows = [
+        row for name in (*published.GRIDS, *published.PILES) for row in rows_of_jacobi(name, run)
+    ]
+    rows += [row for name in FIGURES for row in rows_of_gauss_seidel(name, run)]
+    rows += [row for name, parts in published.NAIVE_QUALITY for row in naive_quality(name, run)
+             if parts == PARTS]  # fmt: skip
+    publish(run, "networks", with_stored(run, "networks", rows), draw)
+
+
+if __name__ == "__main__":
+    main(arguments(__doc__))

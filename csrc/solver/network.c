@@ -1,0 +1,71 @@
+/* A solver whose sweeps a network of processes makes (transport/networks/network.h). */
+#include "core/error.h"
+#include "core/option.h"
+#include "solver/options.h"
+#include "solver/solver.h"
+#include "transport/networks/network.h"
+
+#include <string.h>
+
+cs_status cs_connect_packing(cs_solver *solver, cs_error *error)
+{
+    if (!solver->network.name) return CS_OK;
+    return solver->backend->connect(solver->packing.state, &solver->network, &solver->kept, error);
+}
+
+/* Fails for solvers whose sweeps no network makes. */
+static cs_status check(const cs_solver *solver, const char *name, cs_error *error)
+{
+    const char *method = solver->method->name;
+    if (strcmp(method, "jacobi") != 0 && strcmp(method, "gauss_seidel") != 0)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "network '%s' makes sweeps of the methods 'jacobi' and 'gauss_seidel', not "
+                       "of '%s'",
+                       name, method);
+    if (solver->parts)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "network '%s' sweeps the problem as a whole: give islands=False", name);
+    if (!solver->backend->connect)
+        return cs_fail(error, CS_UNSUPPORTED, "device '%s' has no networks: give device='cpu'",
+                       solver->backend->name);
+    if (cs_problem_calls_back(solver->problem))
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "network '%s' takes no sets that call functions of the caller", name);
+    if (solver->network.name)
+        return cs_fail(error, CS_INVALID, "the solver has the network '%s' already",
+                       solver->network.name);
+    return CS_OK;
+}
+
+cs_status cs_solver_connect(cs_solver *solver, const char *name, int workers,
+                            const cs_setting *settings, int count, cs_error *error)
+{
+    /* The network, and its options by the words of the library. */
+    const cs_network *network = cs_network_find(name);
+    cs_network_request request = {.workers = workers};
+    cs_status status = cs_network_check(name, settings, count, error);
+    if (!status) status = check(solver, name, error);
+    if (status) return status;
+    cs_option_table table = {"network", network->name, network->option, network->options};
+    status = cs_option_settle(&table, settings, count, request.setting, error);
+    if (status) return status;
+    request.name = network->name;
+    request.settings = network->options;
+    for (int i = 0; i < request.settings; i++)
+        if (strcmp(request.setting[i].name, "ahead") == 0)
+            request.looks_ahead = request.setting[i].number > 0;
+
+    /* Connect it to what is packed; what is packed later gets it as well. */
+    solver->network = request;
+    status = cs_connect_packing(solver, error);
+    if (status) solver->network = (cs_network_request){0};
+    return status;
+}
+
+int cs_solver_network_counts(const cs_solver *solver, cs_network_counts *counts)
+{
+    const cs_network_counts *found = NULL;
+    if (solver->network.name) found = solver->backend->connected(solver->packing.state);
+    *counts = found ? *found : (cs_network_counts){0};
+    return found != NULL;
+}

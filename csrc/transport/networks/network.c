@@ -1,0 +1,137 @@
+#include "transport/networks/network.h"
+
+#include "core/denormals.h"
+#include "core/parallel.h"
+
+#include <string.h>
+
+#define CS_NETWORK(name) extern const cs_network cs_network_##name;
+#include "transport/networks/networks.def"
+#undef CS_NETWORK
+
+static const cs_network *const network[] = {
+#define CS_NETWORK(name) &cs_network_##name,
+#include "transport/networks/networks.def"
+#undef CS_NETWORK
+};
+
+const char *const cs_network_endings[] = {"signal", "poison", NULL};
+
+enum { NETWORKS = sizeof network / sizeof *network };
+
+const cs_network *cs_network_find(const char *name)
+{
+    for (int k = 0; k < NETWORKS; k++)
+        if (strcmp(network[k]->name, name) == 0) return network[k];
+    return NULL;
+}
+
+int cs_network_describe(int i, cs_network_info *info)
+{
+    if (i < 0 || i >= NETWORKS) return 0;
+    const cs_network *n = network[i];
+    *info = (cs_network_info){n->name, n->summary, n->about, n->option, n->options};
+    return 1;
+}
+
+cs_status cs_network_check(const char *name, const cs_setting *settings, int count, cs_error *error)
+{
+    const cs_network *n = cs_network_find(name);
+    cs_setting own[CS_MAX_OWN_OPTIONS];
+    if (!n) return cs_fail(error, CS_UNKNOWN_NAME, "there is no network '%s'", cs_word(name).text);
+    cs_option_table table = {"network", n->name, n->option, n->options};
+    return cs_option_settle(&table, settings, count, own, error);
+}
+
+/* ---- channels of a run --------------------------------------------------------------------------- */
+
+cs_status cs_network_channel(cs_network_run *run, const cs_channel_shape *shape,
+                             cs_channel **channel, cs_error *error)
+{
+    /* Make room in the list of channels. */
+    if (run->channels == run->most_channels) {
+        int64_t most = run->most_channels ? 2 * run->most_channels : 16;
+        cs_channel **list = cs_arena_take(&run->arena, most, sizeof(cs_channel *));
+        if (!list) return cs_no_memory(error, "the channels of a network");
+        if (run->channels) memcpy(list, run->channel, sizeof *list * (size_t)run->channels);
+        run->channel = list;
+        run->most_channels = most;
+    }
+
+    cs_status status = cs_channel_make(channel, shape, &run->arena, error);
+    if (!status) run->channel[run->channels++] = *channel;
+    return status;
+}
+
+cs_status cs_network_event(cs_network_run *run, cs_event **event, cs_error *error)
+{
+    cs_status status = cs_event_make(&run->event, &run->arena, error);
+    if (status) run->event = NULL;
+    *event = run->event;
+    return status;
+}
+
+void cs_network_poison(const cs_network_run *run)
+{
+    for (int64_t c = 0; c < run->channels; c++) cs_channel_poison(run->channel[c]);
+}
+
+/* Counts what has passed, and releases what the run has made. */
+static void finish(cs_network_run *run)
+{
+    cs_network_counts *counts = run->counts;
+    for (int64_t c = 0; c < run->channels; c++) {
+        cs_channel_counts passed = cs_channel_count(run->channel[c]);
+        counts->messages += passed.messages;
+        counts->bytes += passed.bytes;
+        counts->sleeps += passed.writer_sleeps + passed.reader_sleeps;
+        cs_channel_release(run->channel[c]);
+    }
+    if (run->event) {
+        counts->sleeps += cs_event_sleeps(run->event);
+        cs_event_release(run->event);
+    }
+    cs_arena_clear(&run->arena);
+}
+
+cs_status cs_network_run_job(cs_network_run *run, cs_error *error)
+{
+    run->arena = (cs_arena){0};
+    run->channel = NULL;
+    run->channels = run->most_channels = 0;
+    run->event = NULL;
+    cs_status status = run->network->run(run, error);
+    if (!status) run->counts->runs++;
+    finish(run);
+    return status;
+}
+
+/* ---- processes ----------------------------------------------------------------------------------- */
+
+typedef struct execution {
+    void (*process)(void *context, int number);
+    void *context;
+    cs_float_mode mode; /* of the caller */
+} execution;
+
+static void begin_process(void *context, int number)
+{
+    const execution *e = context;
+    cs_float_mode own = cs_take_float_mode(e->mode);
+    e->process(e->context, number);
+    cs_restore_denormals(own);
+}
+
+cs_status cs_network_execute(cs_network_run *run, int processes,
+                             void (*process)(void *context, int number), void *context,
+                             cs_error *error)
+{
+    execution e = {process, context, cs_float_mode_here()};
+    run->counts->processes = processes;
+    if (cs_concurrently(processes, begin_process, &e)) return CS_OK;
+    return cs_fail(
+        error, CS_UNSUPPORTED,
+        "network '%s' needs a thread for each of its %d processes, which this build (%s) "
+        "or the system does not give",
+        run->network->name, processes, cs_threads_kind());
+}

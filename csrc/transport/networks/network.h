@@ -1,0 +1,153 @@
+/* Networks of processes that make sweeps: S1's designs in Communicating Sequential Processes (its chapters 6 and 7).
+ * Each process runs on a thread of its own, from the first sweep of a run to the last one, and waits for the others
+ * at channels (transport/channel.h) alone.
+ *
+ * A network knows processes, channels and messages. What is computed it takes from a job: the sweep
+ * (sweep/networks.h) fills in functions that visit a part of a stage or add its changes.
+ *
+ *     sweep:    stage | stage | ...     one after another
+ *     stage:    part | part | ...       a worker visits a part; parts are S1's pages, or single contacts
+ *
+ * The accumulator adds changes in the order of the parts, whichever arrives first, so that results depend neither on
+ * the number of workers nor on who is faster. */
+#ifndef CS_NETWORK_H
+#define CS_NETWORK_H
+
+#include "core/option.h"
+#include "transport/channel.h"
+
+/* Which sweeps a network makes. */
+typedef enum cs_network_sweeps_of {
+    CS_NETWORK_OF_ONE_SIMULTANEOUS, /* one stage, whose contacts do not see each other: Jacobi */
+    CS_NETWORK_OF_ONE_CONCURRENT, /* one stage, whose parts do not see each other: naive Gauss-Seidel */
+    CS_NETWORK_OF_SAFE,           /* stages whose parts share no moving body: colours */
+    CS_NETWORK_OF_ANY,            /* stages of all kinds: colours, and an unsafe one */
+} cs_network_sweeps_of;
+
+/* The statistics of a part, as in a sweep. */
+typedef struct cs_network_stats {
+    double residual, merit;
+    int64_t unfinished;
+} cs_network_stats;
+
+typedef struct cs_network_stage {
+    int64_t first_part, parts;
+    int unsafe; /* its parts share bodies, so that their changes must wait for the end of the stage */
+} cs_network_stage;
+
+enum { CS_NETWORK_MOST_BYTES = 4096, CS_MOST_NETWORK_WORKERS = 100 };
+
+/* What the processes compute. `sweep`: the number of the sweep in this run, from 0; `part`: counted through all stages.
+ * Functions for which a network has no use may be NULL. */
+typedef struct cs_network_job {
+    void *context;
+    int64_t sweeps; /* at most, in this run */
+    int64_t stages, parts;
+    const cs_network_stage *stage;
+
+    /* Workers: visit a part. */
+    void (*visit)(void *context, int64_t sweep, int64_t part, cs_network_stats *stats);
+    /* Workers: the same before the accumulator has ended the sweep before, with the worker's own changes alone. Then,
+     * once that sweep was accepted: settle. */
+    void (*look_ahead)(void *context, int worker, int64_t sweep, int64_t part,
+                       cs_network_stats *stats);
+    void (*settle)(void *context, int64_t sweep, int64_t part);
+
+    /* The accumulator: before the workers' news of a sweep; before and after a stage; add the changes of a part, which
+     * comes after the one before; take its statistics. */
+    void (*begin)(void *context, int64_t sweep);
+    void (*enter)(void *context, int64_t stage);
+    void (*leave)(void *context, int64_t stage);
+    void (*add)(void *context, int64_t sweep, int64_t part);
+    void (*note)(void *context, int64_t part, const cs_network_stats *stats);
+    /* Ends a sweep. Returns whether it is the last one of the run. */
+    int (*judge)(void *context, int64_t sweep);
+
+    /* Messages that hold all the data of one visit: the dispatcher writes a task, a worker its result, which the
+     * accumulator takes. */
+    int64_t task_bytes, result_bytes; /* at most CS_NETWORK_MOST_BYTES */
+    void (*pack)(void *context, int64_t part, void *task);
+    void (*solve)(void *context, int worker, int64_t part, const void *task, void *result,
+                  cs_network_stats *stats);
+    void (*take)(void *context, int64_t part, const void *result);
+} cs_network_job;
+
+struct cs_network_run;
+
+typedef struct cs_network {
+    const char *name, *summary, *about;
+    const char *scheme; /* whose sweeps it makes; NULL: of either */
+    cs_network_sweeps_of sweeps;
+    int by_contact; /* each contact is a part of its own */
+    const cs_option *option;
+    int options;
+    cs_status (*run)(struct cs_network_run *run, cs_error *error);
+} cs_network;
+
+/* One run: some sweeps by processes that begin and end with it. */
+typedef struct cs_network_run {
+    const cs_network *network;
+    const cs_setting *setting; /* of each option, as cs_option_settle fills them */
+    int workers;
+    const cs_network_job *job;
+    cs_network_counts *counts;
+    /* Set by cs_network_run_job. */
+    cs_arena arena;
+    cs_channel **channel; /* (channels): all, for poison and release */
+    int64_t channels, most_channels;
+    cs_event *event; /* on which the accumulator waits for several channels; NULL: none was made */
+} cs_network_run;
+
+/* The network of that name, or NULL. */
+const cs_network *cs_network_find(const char *name);
+
+/* Makes the run, and adds to its counts. Fails with CS_NO_MEMORY, and with CS_UNSUPPORTED without as many threads.
+ * The job's results are then undefined. */
+cs_status cs_network_run_job(cs_network_run *run, cs_error *error);
+
+/* ---- for the networks ---------------------------------------------------------------------------- */
+
+/* The value of option i: a number, or the index of a word. */
+static inline double cs_network_value(const cs_network_run *run, int i)
+{
+    return run->setting[i].number;
+}
+
+/* A channel that the run releases; and the event that the reader of several of them waits on. */
+cs_status cs_network_channel(cs_network_run *run, const cs_channel_shape *shape,
+                             cs_channel **channel, cs_error *error);
+cs_status cs_network_event(cs_network_run *run, cs_event **event, cs_error *error);
+
+/* Poisons all channels of the run. */
+void cs_network_poison(const cs_network_run *run);
+
+/* Runs so many processes until all have ended: process 0 on the caller's thread. */
+cs_status cs_network_execute(cs_network_run *run, int processes,
+                             void (*process)(void *context, int number), void *context,
+                             cs_error *error);
+
+/* The first of the parts of a stage that worker w of `workers` owns: a contiguous run each. */
+static inline int64_t cs_network_first(int64_t parts, int workers, int w)
+{
+    return parts * w / workers;
+}
+
+/* Workers that report to an accumulator (accumulate.c); batches that an accumulator hands out (batches.c). */
+typedef struct cs_accumulation_options {
+    int pages_apart; /* a channel for each worker */
+    int two_copies;  /* w_in and w_out */
+    double ahead;    /* share of its parts that a worker visits ahead */
+    int poison;      /* how the network ends */
+} cs_accumulation_options;
+cs_status cs_network_accumulate(cs_network_run *run, const cs_accumulation_options *options,
+                                cs_error *error);
+cs_status cs_network_batches(cs_network_run *run, int relaxed_workers, int poison, cs_error *error);
+
+/* The option of how a network ends, which all have. */
+extern const char *const cs_network_endings[];
+#define CS_ENDING_OPTION                                                                    \
+    CS_WORD_OPTION("ending", cs_network_endings,                                            \
+                   "how the network ends: by a message to each process, \"signal\", or by " \
+                   "\"poison\" of its channels (S1 section 5.2.1)")
+
+#endif

@@ -1,0 +1,221 @@
+/* Every network of processes gives the bits of the same sweeps without one, whatever its options and the number of
+ * workers: impulses, and the measures of each sweep. Compiled with ThreadSanitizer it also shows that its processes
+ * meet at channels only. */
+#include "core/parallel.h"
+#include "scene.h"
+
+static scene s;
+
+enum { CHAIN = 300, STAR = 60, MOST_ROWS = 2 * CHAIN, SWEEPS = 6, OWN = 3 };
+
+/* A network, the sweeps that it makes, and options of it. */
+typedef struct variant {
+    const char *network, *method, *scheme, *order;
+    cs_order_options options;
+    cs_setting of_scheme, of_order[2], own[OWN];
+    int orders, owns;
+} variant;
+
+#define SUMS                          \
+    {                                 \
+        "velocities", 0, "accumulate" \
+    }
+static const variant variants[] = {
+    {"factorized",
+     "jacobi",
+     "factorized",
+     "natural",
+     {.parts = 1, .subtasks = 13},
+     .of_scheme = SUMS},
+    {"factorized",
+     "jacobi",
+     "factorized",
+     "natural",
+     {.parts = 1, .subtasks = 5},
+     .of_scheme = SUMS,
+     .own = {{"channels", 0, "apart"}, {"copies", 1, NULL}, {"ending", 0, "poison"}},
+     .owns = 3},
+    {"extreme", "jacobi", "factorized", "natural", {.parts = 8, .subtasks = -1}, .of_scheme = SUMS},
+    {"extreme",
+     "jacobi",
+     "factorized",
+     "natural",
+     {.parts = 8, .subtasks = -1},
+     .of_scheme = SUMS,
+     .own = {{"messages", 0, "numbers"}, {"dispatcher", 0, "merged"}, {"places", 1, NULL}},
+     .owns = 3},
+    {"iteration_matrix",
+     "jacobi",
+     "iteration_matrix",
+     "natural",
+     {.parts = 5, .subtasks = 1},
+     .owns = 0},
+    {"naive", "gauss_seidel", "factorized", "ranges", {.parts = 5}, .owns = 0},
+    {"naive",
+     "gauss_seidel",
+     "factorized",
+     "ranges",
+     {.parts = 3},
+     .own = {{"channels", 0, "apart"}, {"copies", 1, NULL}, {"ending", 0, "poison"}},
+     .owns = 3},
+    {"rigid", "gauss_seidel", "factorized", "colored", {.parts = 3, .subtasks = 1}, .owns = 0},
+    {"rigid",
+     "gauss_seidel",
+     "iteration_matrix",
+     "colored",
+     {.parts = 3, .subtasks = 2},
+     .own = {{"ending", 0, "poison"}},
+     .owns = 1},
+    {"relaxed",
+     "gauss_seidel",
+     "factorized",
+     "colored",
+     {.parts = 3, .subtasks = 1},
+     .of_order = {{"unsafe_below", 140, NULL}, {"unsafe", 0, "ranges"}},
+     .orders = 2},
+    {"relaxed",
+     "gauss_seidel",
+     "factorized",
+     "colored",
+     {.parts = 3, .subtasks = 1},
+     .of_order = {{"unsafe_below", 140, NULL}},
+     .orders = 1},
+    {"relaxed_iteration_matrix",
+     "gauss_seidel",
+     "iteration_matrix",
+     "colored",
+     {.parts = 3, .subtasks = 2},
+     .of_order = {{"unsafe_below", 140, NULL}},
+     .orders = 1},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static cs_options options_of(const variant *v, const char *dtype)
+{
+    cs_options options = cs_options_default();
+    options.method = v->method;
+    options.scheme = v->scheme;
+    options.order = v->order;
+    options.order_options = v->options;
+    options.order_options.settings = v->of_order;
+    options.order_options.setting_count = v->orders;
+    options.scheme_settings = &v->of_scheme;
+    options.scheme_setting_count = v->of_scheme.name != NULL;
+    options.dtype = dtype;
+    options.threads = 1;
+    options.max_iterations = SWEEPS;
+    options.rtol = options.atol = NAN;
+    static const char *record[] = {"residual", "merit"};
+    options.record = record;
+    options.records = 2;
+    options.islands = 0;
+    return options;
+}
+
+typedef struct outcome {
+    double impulses[MOST_ROWS], history[2 * (SWEEPS + 1)];
+    cs_network_counts counts;
+} outcome;
+
+/* Solves twice, from impulses that are not zero, with a network if there are workers. */
+static int run(const cs_problem *problem, const variant *v, const char *dtype, int every,
+               int workers, outcome *out)
+{
+    static double initial[MOST_ROWS];
+    for (int i = 0; i < MOST_ROWS; i++) initial[i] = i % 3 ? 0 : 0.01 * (i % 7);
+    memset(out, 0, sizeof *out);
+    cs_options options = options_of(v, dtype);
+    options.record_every = every;
+    cs_error error = {0};
+    cs_solver *solver;
+    cs_result result = {.impulses = out->impulses};
+    cs_status status = cs_solver_create(&solver, problem, &options, NULL, &error);
+    if (status == CS_UNSUPPORTED || status == CS_INVALID) return 0;
+    CHECK_STATUS(status, CS_OK, &error);
+    if (status) return 0;
+    if (workers)
+        CHECK_STATUS(cs_solver_connect(solver, v->network, workers, v->own, v->owns, &error), CS_OK,
+                     &error);
+    for (int k = 0; k < 2; k++)
+        CHECK_STATUS(cs_solver_solve(solver, initial, NULL, NULL, NULL, &result, &error), CS_OK,
+                     &error);
+    for (int64_t i = 0; i < SWEEPS + 1 && i < result.history_rows; i++)
+        for (int c = 0; c < 2; c++)
+            out->history[2 * i + c] = result.history[i * result.columns + 2 + c];
+    CHECK(cs_solver_network_counts(solver, &out->counts) == (workers > 0));
+    cs_solver_destroy(solver);
+    return 1;
+}
+
+static int64_t compared;
+
+static void compare(const cs_problem *problem)
+{
+    static const char *const dtypes[] = {"float64", "float32", "mixed"};
+    static outcome plain, by_network;
+    for (int i = 0; i < VARIANTS * 3 * 2; i++) {
+        const variant *v = &variants[i / 6];
+        const char *dtype = dtypes[i % 3];
+        int every = i / 3 % 2 ? SWEEPS : 1;
+        if (!run(problem, v, dtype, every, 0, &plain)) continue;
+        for (int workers = 1; workers <= 5; workers += 2) {
+            if (!run(problem, v, dtype, every, workers, &by_network)) continue;
+            size_t bytes = sizeof plain.impulses;
+            int same = memcmp(plain.impulses, by_network.impulses, bytes) == 0 &&
+                       memcmp(plain.history, by_network.history, sizeof plain.history) == 0;
+            CHECK(same);
+            CHECK(by_network.counts.sweeps == 2 * SWEEPS);
+            int single = every == 1 || strcmp(dtype, "mixed") == 0; /* sweeps in a run */
+            CHECK(by_network.counts.runs == (single ? 2 * SWEEPS : 2));
+            CHECK(by_network.counts.messages > 0 && by_network.counts.processes > workers);
+            if (!same)
+                fprintf(stderr, "    %s, variant %d, %s, %d workers\n", v->network, i / 6, dtype,
+                        workers);
+            compared++;
+        }
+    }
+}
+
+static void scenes(void)
+{
+    cs_error error = {0};
+    cs_problem *problem;
+    scene_make(&s);
+    CHECK_STATUS(scene_create(&s, &problem, &error), CS_OK, &error);
+    compare(problem);
+    cs_problem_destroy(problem);
+    CHECK_STATUS(chain_create(CHAIN, &problem, &error), CS_OK, &error);
+    compare(problem);
+    cs_problem_destroy(problem);
+    CHECK_STATUS(star_create(STAR, &problem, &error), CS_OK, &error);
+    compare(problem);
+    cs_problem_destroy(problem);
+    CHECK(compared > 400);
+}
+
+/* Visits ahead are no sweeps without a network; their bits are those of another run. */
+static void looking_ahead_repeats_its_bits(void)
+{
+    cs_error error = {0};
+    cs_problem *problem;
+    variant ahead = variants[0];
+    ahead.own[0] = (cs_setting){"ahead", 0.3, NULL};
+    ahead.owns = 1;
+    static outcome first, second, plain;
+    CHECK_STATUS(chain_create(CHAIN, &problem, &error), CS_OK, &error);
+    CHECK(run(problem, &ahead, "float64", SWEEPS, 3, &first));
+    CHECK(run(problem, &ahead, "float64", SWEEPS, 3, &second));
+    CHECK(run(problem, &ahead, "float64", SWEEPS, 0, &plain));
+    CHECK(memcmp(first.impulses, second.impulses, sizeof first.impulses) == 0);
+    CHECK(memcmp(first.impulses, plain.impulses, sizeof first.impulses) != 0);
+    cs_problem_destroy(problem);
+}
+
+int main(void)
+{
+    if (strcmp("serial", cs_threads_kind()) != 0) {
+        scenes();
+        looking_ahead_repeats_its_bits();
+    }
+    return test_result();
+}
