@@ -149,12 +149,9 @@ def assert_shares(problem: cs.Problem, labels: np.ndarray, parts: int, shares: l
         wanted = np.flatnonzero(mine.any(axis=1) | (free & (part >= first) & (part < end)))
         assert share.contact.tolist() == wanted.tolist()
         assert share.part.tolist() == part[wanted].tolist()
-        inside = free | np.array(
-            [
-                len(set(row[m].tolist())) <= 1
-                for row, m in zip(label[partners], moves[partners], strict=False)
-            ]
-        )
+        labels_at = zip(label[partners], moves[partners], strict=True)
+        one_part = [len(set(row[m].tolist())) <= 1 for row, m in labels_at]
+        inside = free | np.array(one_part, bool)
         assert share.inside.tolist() == inside[wanted].tolist()
         owned = moves[:-1] & (labels >= first) & (labels < end)
         used = np.zeros(len(moves), bool)

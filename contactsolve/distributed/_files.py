@@ -17,6 +17,7 @@ import numpy as np
 
 from contactsolve._optional import optional
 from contactsolve.distributed._collective import Communicator, Spread, together
+from contactsolve.distributed._gather import gathered_contacts, gathered_rows, problem_rows
 from contactsolve.distributed._given import (
     BlockKind,
     BodyKind,
@@ -25,7 +26,7 @@ from contactsolve.distributed._given import (
     Given,
     Structure,
 )
-from contactsolve.distributed._ranges import ranges_of
+from contactsolve.distributed._ranges import ranges_of, spread_rows, spread_velocities
 from contactsolve.distributed._share import Share
 from contactsolve.io._hdf5 import Hdf5Reader, new_file, refuse_existing
 from contactsolve.io._problems import (
@@ -37,10 +38,12 @@ from contactsolve.io._problems import (
     write_text,
     write_texts,
 )
+from contactsolve.io._results import used_friction, write_figures, write_parts
 from contactsolve.io.saved import check_header, write_header
+from contactsolve.result import Result
 from contactsolve.sets import Set
 
-__all__ = ["Piece", "read_given", "save", "write_pieces"]
+__all__ = ["Piece", "read_given", "save", "save_result", "write_pieces"]
 
 _LONGEST = 4  # digits of the number of a rank in a file name, at least
 
@@ -183,6 +186,77 @@ def _files_of_ranks(target: Path) -> list[Path]:
 
 def save(share: Share, path: str | PathLike[str], name: str, *, overwrite: bool) -> None:
     """Write a problem; see `contactsolve.distributed.Problem.save`."""
+    pieces = _problem_pieces(share)
+
+    def finish(file: Any) -> None:
+        _finish_problem(share, file, name)
+
+    write_pieces(share.comm, path, "problem", pieces, finish, overwrite=overwrite)
+
+
+def save_result(
+    share: Share,
+    path: str | PathLike[str],
+    name: str,
+    local: Result,
+    info: dict[str, Any],
+    *,
+    overwrite: bool,
+) -> None:
+    """Write a result with its problem; see `contactsolve.distributed.Result.write`.
+
+    Parameters
+    ----------
+    share, path, name, overwrite
+        As for `save`.
+    local
+        The result of the rank's share.
+    info
+        That of the whole; rank 0's is written.
+    """
+    pieces, problem = _problem_pieces(share), share.problem
+    for one in ("impulses", "residual_velocities"):
+        values = spread_rows(share, problem_rows(problem, getattr(local, one)))
+        pieces += _of_result(share, one, values, share.contact_first)
+    change = local.body_velocity_change
+    values = spread_velocities(share, change if problem.grouped else [change])
+    pieces += _of_result(share, "body_velocity_change", values, share.body_first)
+
+    # b and friction that the solve had in place of those of the problem go to rank 0.
+    b = None if local._b is None else gathered_rows(share, local._b, 0)
+    mu = None
+    if local._parameters is not None:
+        used = used_friction(problem, local._parameters)
+        mu = gathered_contacts(share, used if problem.grouped else [used], 0)
+
+    def finish(file: Any) -> None:
+        _finish_problem(share, file, name)
+        group = file.require_group("result")
+        write_figures(group, local, info)
+        if b is not None:
+            group["b"] = np.concatenate([np.ravel(one) for one in (b if problem.grouped else [b])])
+        if mu is not None:
+            write_parts(group, "mu", mu if problem.grouped else mu[0])
+
+    write_pieces(share.comm, path, "result", pieces, finish, overwrite=overwrite)
+
+
+def _of_result(
+    share: Share, name: str, values: list[np.ndarray], firsts: tuple[int, ...]
+) -> list[Piece]:
+    """Return the pieces of a value of a result, one for each group."""
+    return [
+        Piece(
+            f"result/{name}/{g}" if share.structure.grouped else f"result/{name}",
+            value,
+            Spread(share.comm, firsts[g + 1] - firsts[g]),
+        )
+        for g, value in enumerate(values)
+    ]
+
+
+def _problem_pieces(share: Share) -> list[Piece]:
+    """Return this rank's ranges of the datasets of a problem."""
     ranges, pieces = ranges_of(share), []
     for g, (kind, rows) in enumerate(zip(share.structure.blocks, ranges.contacts, strict=True)):
         spread, at = ranges.contact_spread[g], f"problem/groups/{g}"
@@ -196,25 +270,26 @@ def save(share: Share, path: str | PathLike[str], name: str, *, overwrite: bool)
         spread, at = ranges.body_spread[g], f"problem/bodies/{g}"
         pieces.append(Piece(f"{at}/inverse_mass", of_group.inverse_mass, spread))
         pieces.append(Piece(f"{at}/label", of_group.label, spread))
+    return pieces
 
-    def finish(file: Any) -> None:
-        group = file.require_group("problem")
-        write_text(group, "name", name)
-        group["grouped"], group["updates"] = np.uint8(share.structure.grouped), np.int64(0)
-        group["parts"] = np.int64(share.parts)
-        for part in ("groups", "bodies"):
-            group.require_group(part)
-        for g, kind in enumerate(share.structure.blocks):
-            of_set = group.require_group(f"groups/{g}/set")
-            of_set.require_group("values")
-            write_text(of_set, "name", kind.set)
-            write_texts(of_set, "parameters", [one for one, _, _ in kind.parameters])
-            by_rows = [of_rows for _, of_rows, _ in kind.parameters]
-            of_set["of_rows"] = np.array(by_rows, np.uint8)
-            dimensions = [len(shape) for _, _, shape in kind.parameters]
-            of_set["dimensions"] = np.array(dimensions, np.int64)
 
-    write_pieces(share.comm, path, "problem", pieces, finish, overwrite=overwrite)
+def _finish_problem(share: Share, file: Any, name: str) -> None:
+    """Write what is the same on all ranks, with names, sets and parts."""
+    group = file.require_group("problem")
+    write_text(group, "name", name)
+    group["grouped"], group["updates"] = np.uint8(share.structure.grouped), np.int64(0)
+    group["parts"] = np.int64(share.parts)
+    for part in ("groups", "bodies"):
+        group.require_group(part)
+    for g, kind in enumerate(share.structure.blocks):
+        of_set = group.require_group(f"groups/{g}/set")
+        of_set.require_group("values")
+        write_text(of_set, "name", kind.set)
+        write_texts(of_set, "parameters", [one for one, _, _ in kind.parameters])
+        by_rows = [of_rows for _, of_rows, _ in kind.parameters]
+        of_set["of_rows"] = np.array(by_rows, np.uint8)
+        dimensions = [len(shape) for _, _, shape in kind.parameters]
+        of_set["dimensions"] = np.array(dimensions, np.int64)
 
 
 def _jacobians(kind: BlockKind, J: np.ndarray) -> dict[str, np.ndarray]:

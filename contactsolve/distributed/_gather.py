@@ -13,7 +13,13 @@ from contactsolve.distributed._ranges import ranges_of, spread_rows
 from contactsolve.distributed._share import Share
 from contactsolve.problem import Problem
 
-__all__ = ["gathered_labels", "gathered_problem", "gathered_rows"]
+__all__ = [
+    "gathered_contacts",
+    "gathered_labels",
+    "gathered_problem",
+    "gathered_rows",
+    "problem_rows",
+]
 
 
 def _everything(comm: Communicator, root: int | None, own: Any) -> list[Any] | None:
@@ -61,6 +67,26 @@ def gathered_rows(share: Share, values: Any, root: int | None) -> Any:
         return None
     found = [np.concatenate(ranges) for ranges in zip(*every, strict=True)]
     return found if problem.grouped else found[0]
+
+
+def gathered_contacts(
+    share: Share, values: list[np.ndarray], root: int | None
+) -> list[np.ndarray] | None:
+    """Return numbers of all contacts, ``(K,)`` for each group, from those of the share.
+
+    A group without numbers, ``(0,)``, has none in the result.
+    """
+    sizes = [layout.contacts for layout in share.problem._groups]
+    given = [len(value) > 0 or size == 0 for value, size in zip(values, sizes, strict=True)]
+    filled = [
+        value if len(value) else np.zeros(size) for value, size in zip(values, sizes, strict=True)
+    ]
+    every = _everything(share.comm, root, (given, spread_rows(share, filled)))
+    if every is None:
+        return None
+    found = [np.concatenate(ranges) for ranges in zip(*(one for _, one in every), strict=True)]
+    have = np.all([one for one, _ in every], axis=0)
+    return [one if has else np.zeros(0) for one, has in zip(found, have, strict=True)]
 
 
 def problem_rows(problem: Problem, values: Any) -> list[np.ndarray]:

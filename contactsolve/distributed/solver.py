@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
@@ -263,6 +264,7 @@ class Result:
     info: dict[str, Any]
     problem: Problem = field(repr=False)
     _share_impulses: Any = field(repr=False)
+    _local: LocalResult = field(repr=False)
 
     def gather(self, root: int | None = None) -> Any:
         """Return λ of all contacts; all ranks call this together.
@@ -278,6 +280,33 @@ class Result:
             ``(K, m)`` by id, for each group if there are groups [N s].
         """
         return self.problem.gather_rows(self._share_impulses, root)
+
+    def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the result and its problem to HDF5 files, one for each rank. All ranks call this.
+
+        `contactsolve.load_result` reads them on one process, and `contactsolve.distributed.read`
+        the problem on any number of ranks.
+
+        Parameters
+        ----------
+        path, overwrite
+            As for `contactsolve.distributed.Problem.save`.
+
+        Raises
+        ------
+        FileExistsError, FileNotFoundError, ImportError
+            On all ranks, as for `contactsolve.Result.save`.
+        """
+        from contactsolve.distributed._files import save_result
+
+        save_result(
+            self.problem.share,
+            path,
+            self.problem.name,
+            self._local,
+            self.info,
+            overwrite=overwrite,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -354,6 +383,7 @@ def _result_of(solver: Solver, result: LocalResult) -> Result:
         info={**values.info(), "ranks": solver._solver._core.ranks()},
         problem=solver.problem,
         _share_impulses=values.impulses(),
+        _local=result,
     )
 
 

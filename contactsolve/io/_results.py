@@ -15,7 +15,7 @@ from contactsolve.io._problems import read_flag, read_numbers, write_arrays, wri
 from contactsolve.problem import Problem
 from contactsolve.result import History, Result
 
-__all__ = ["read_result", "write_result"]
+__all__ = ["read_result", "used_friction", "write_figures", "write_parts", "write_result"]
 
 _TEXTS = ("status", "message", "worst")
 _INTEGERS = ("iterations", "worst_contact")
@@ -36,25 +36,36 @@ def write_result(group: Any, result: Result) -> None:
         `info` contains a value that is neither plain nor an array of numbers.
     """
     # Plain values, then arrays.
+    write_figures(group, result, result.info)
+    for name in (*_VELOCITIES, "body_velocity_change"):
+        write_parts(group, name, getattr(result, name))
+
+    # b and friction that the solve had in place of those of the problem.
+    if result._b is not None:
+        group["b"] = result._b
+    if result._parameters is not None:
+        write_parts(group, "mu", used_friction(result.problem, result._parameters))
+
+
+def write_figures(group: Any, result: Result, info: dict[str, Any]) -> None:
+    """Write the figures of a result, its history and `info`, without arrays of contacts.
+
+    Raises
+    ------
+    TypeError
+        `info` contains a value that is neither plain nor an array of numbers.
+    """
     for name in _TEXTS:
         write_text(group, name, getattr(result, name))
     write_arrays(group, {name: np.int64(getattr(result, name)) for name in _INTEGERS})
     numbers = (*_NUMBERS, *_MORE_TIMES)
     write_arrays(group, {name: np.float64(getattr(result, name)) for name in numbers})
     group["converged"], group["updates"] = np.uint8(result.converged), np.int64(result._updates)
-    for name in (*_VELOCITIES, "body_velocity_change"):
-        _write_parts(group, name, getattr(result, name))
-
-    # b and friction that the solve had in place of those of the problem.
-    if result._b is not None:
-        group["b"] = result._b
-    if result._parameters is not None:
-        _write_parts(group, "mu", _used_friction(result.problem, result._parameters))
     _write_history(group.create_group("history"), result.history)
-    _write_info(group, result.info)
+    _write_info(group, info)
 
 
-def _write_parts(group: Any, name: str, value: Any) -> None:
+def write_parts(group: Any, name: str, value: Any) -> None:
     """Write an array, or one for each group; nothing for None."""
     if isinstance(value, list):
         parts = group.create_group(name)
@@ -63,7 +74,7 @@ def _write_parts(group: Any, name: str, value: Any) -> None:
         group[name] = value
 
 
-def _used_friction(problem: Problem, parameters: NDArray[np.float64]) -> Any:
+def used_friction(problem: Problem, parameters: NDArray[np.float64]) -> Any:
     """Return the friction coefficients of a solve, from the parameters of its sets.
 
     A group whose set has no friction coefficient has an empty array.

@@ -303,3 +303,54 @@ def test_the_documented_datasets_are_those_of_the_files(tmp_path):
 def test_ranks_that_fail_at_set_up_are_named(tmp_path):
     with pytest.raises(RanksError, match="FileNotFoundError: rank 0: "):
         on_ranks(2, lambda comm: distributed.read(tmp_path / "x.hdf5", comm=comm))
+
+
+# ---- results ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["grid", "joined"])
+@pytest.mark.parametrize("own_values", [False, True])
+def test_results_of_many_ranks_are_read_by_one_process(tmp_path, name, own_values):
+    problem, path, parts = PROBLEMS[name](), tmp_path / "solved.hdf5", 6
+    labels = random_labels(problem, parts)
+
+    def solved(comm):
+        found = distributed.scatter(problem, labels=labels, parts=parts, comm=comm)
+        solver = distributed.Solver(found, order="partition", max_iterations=30)
+        b = mu = None
+        if own_values:
+            rows = found.share.problem.b
+            b = [2 * one for one in rows] if problem.grouped else 2 * rows
+            mu = [0.2, None] if problem.grouped else 0.2
+        result = solver.solve(b=b, mu=mu)
+        result.write(path)
+        return result.gather(), result
+
+    every = distributed.run(solved, 3, timeout=60)
+    impulses, first = every[0]
+    loaded = cs.load_result(path)
+    assert_same(loaded.problem, problem)
+    impulses, found = (one if problem.grouped else [one] for one in (impulses, loaded.impulses))
+    for ours, theirs in zip(found, impulses, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    assert (loaded.status, loaded.iterations) == (first.status, first.iterations)
+    assert loaded.history["residual"].tobytes() == first.history["residual"].tobytes()
+    assert loaded.worst_contact == first.worst_contact
+    assert (loaded._b is None) == (not own_values)
+
+    # Velocities and ξ are those of these impulses.
+    order = cs.orders.partition(labels)
+    options = {"order": order, "parts": parts, "islands": False, "max_iterations": 30}
+    local = cs.Solver(problem, method="gauss_seidel", scheme="factorized", **options)
+    whole = problem.b
+    b = mu = None
+    if own_values:
+        b = [2 * one for one in whole] if problem.grouped else 2 * whole
+        mu = [0.2, None] if problem.grouped else 0.2
+    alone = local.solve(b=b, mu=mu)
+    for one in ("impulses", "residual_velocities", "body_velocity_change"):
+        ours, theirs = (
+            x if problem.grouped else [x] for x in (getattr(loaded, one), getattr(alone, one))
+        )
+        for mine, other in zip(ours, theirs, strict=True):
+            assert mine.tobytes() == other.tobytes(), one

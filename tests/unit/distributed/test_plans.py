@@ -53,6 +53,11 @@ def test_plans_are_those_of_one_process(name, order, size):
     labels[problem._partners()[0, 1]] = parts - 1
     if name == "hub":
         labels[3] = parts - 1
+    assert_plans(problem, labels, parts, order, size)
+
+
+def assert_plans(problem, labels, parts, order, size) -> None:
+    """The stages of all ranks are those of one process."""
     chosen = order_of(order, labels)
     whole = orders.describe(problem, chosen, parts=parts)
 
@@ -83,6 +88,31 @@ def test_plans_are_those_of_one_process(name, order, size):
         begins = np.append(True, ~same)[: len(visits)] & disjoint
         assert plan.cut.tolist() == begins.tolist()
         assert plan.colors == len(whole.color_sizes)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_plans_of_random_problems(order):
+    """Contacts of one to four bodies, some of them immovable, the same or the world; hubs."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        contacts, bodies, partners = rng.integers([1, 9, 1], [200, 30, 5])
+        pairs = rng.integers(-1, bodies, (contacts, partners))
+        if seed % 3 == 0:
+            pairs[:, 0] = rng.integers(0, 2, contacts)
+        inverse = rng.uniform(0.5, 2, (bodies, 3))
+        inverse[rng.random(bodies) < 0.15] = 0
+        J = rng.normal(size=(contacts, partners, 2, 3))
+        problem = cs.Problem(J, inverse, np.zeros((contacts, 2)), 0.3, bodies=pairs)
+        parts = int(rng.integers(1, 8))
+        labels = rng.integers(0, parts, bodies)
+
+        # One process takes as many parts as the labels of bodies with contacts name.
+        used = np.zeros(bodies + 1, bool)
+        used[pairs] = True
+        moving = np.flatnonzero(used[:-1] & inverse.any(axis=1))
+        if len(moving):
+            labels[moving[0]] = parts - 1
+            assert_plans(problem, labels, parts, order, int(rng.integers(1, parts + 1)))
 
 
 @pytest.mark.parametrize("size", SIZES)

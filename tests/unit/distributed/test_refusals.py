@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -234,6 +235,17 @@ def test_what_cannot_be_distributed_is_refused():
         distributed.scenario("ball_grid", shape=2, velocity=1.0, rng=None)
     with pytest.raises(ValueError, match="root is 4"):
         distributed.scatter(stack).gather(4)
+
+
+def test_processes_of_mpi_need_mpi4py(monkeypatch):
+    """Each of them would otherwise solve a problem of its own."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "mpi4py"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    assert distributed.scatter(cs.scenarios.box_stack(1)).comm.size == 1
+    monkeypatch.setenv("PMI_SIZE", "2")
+    with pytest.raises(ImportError, match="mpi4py"):
+        distributed.scatter(cs.scenarios.box_stack(1))
 
 
 def test_errors_of_all_kinds_reach_all_ranks():

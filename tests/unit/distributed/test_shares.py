@@ -158,6 +158,16 @@ def test_ranks_without_anything():
     assert [len(share.contact) for share in shares] == [8, 0, 0, 4]
 
 
+def test_four_ranks_have_little_more_than_a_quarter_each():
+    def made(comm):
+        share = distributed.scenario("ball_grid", shape=12, parts=4, comm=comm).share
+        return len(share.contact) / share.all_contacts, len(share.body) / share.all_bodies
+
+    for contacts, bodies in on_ranks(4, made):
+        assert 0.25 <= contacts < 0.3
+        assert 0.25 <= bodies < 0.34
+
+
 def test_one_process_needs_no_communicator():
     grid = cs.scenarios.ball_grid(2)
     problem = distributed.Problem(grid.J, grid.Minv, grid.b, grid.mu, bodies=grid.bodies)
