@@ -174,3 +174,28 @@ def test_ranks_that_hang_in_their_own_work_are_ended(tmp_path):
     assert job.code != 0
     assert "ValueError: bad" in job.output
     assert job.seconds < 10
+
+
+@pytest.mark.slow
+def test_a_rank_that_makes_no_communicator_ends_the_job(tmp_path):
+    job = run_job(
+        tmp_path,
+        2,
+        """
+import time
+from pathlib import Path
+
+from mpi4py import MPI
+
+import contactsolve as cs
+
+rank = MPI.COMM_WORLD.rank
+Path(f"begun{rank}").touch()
+if rank == 1:
+    time.sleep(50)
+cs.distributed.communicator(timeout=1)
+""",
+    )
+    assert job.code != 0
+    assert "rank 0 has waited 1 s for the other ranks to make a communicator" in job.output
+    assert job.seconds < 1 + 5

@@ -275,6 +275,7 @@ THREADED = [
     "test_pages",
     "test_phases",
     "test_pool",
+    "test_ranks",
     "test_threads",
     "test_transport",
     "test_tree",
