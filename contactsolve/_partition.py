@@ -195,19 +195,39 @@ def _coupled(problem: Problem) -> np.ndarray:
 
 def _metis_labels(problem: Problem, strategy: str, parts: int) -> np.ndarray:
     """Return labels from METIS, of bodies or of the contacts of a given A."""
-    pymetis = optional("pymetis", f"strategy={strategy!r} needs")
-
     # A vertex weighs as much as it has contacts; contacts of a given A weigh one.
     if problem._matrix is None:
         moves = _movable(problem)
-        label, weight = np.zeros(problem.bodies_count, np.int64), _contacts_of(problem, moves)
-        pairs = _edges(problem, moves)
+        weight, pairs = _contacts_of(problem, moves), _edges(problem, moves)
     else:
         pairs = _coupled(problem)
-        label = np.zeros(problem.contacts, np.int64)
         weight = np.ones(problem.contacts, np.int64)
+    return metis_labels(pairs, weight, strategy, parts)
+
+
+def metis_labels(pairs: np.ndarray, weight: np.ndarray, strategy: str, parts: int) -> np.ndarray:
+    """Return the labels of the vertices of a graph from METIS.
+
+    Parameters
+    ----------
+    pairs
+        Vertices that an edge joins, ``(n, 2)``; pairs that occur several times weigh more.
+    weight
+        Of each vertex, ``(vertices,)``; one of weight 0 gets the label 0.
+    strategy
+        ``"metis"``, ``"metis_volume"`` or ``"metis_neighbours"``.
+    parts
+        Maximum number of parts.
+
+    Raises
+    ------
+    ImportError
+        pymetis is not installed.
+    """
+    pymetis = optional("pymetis", f"strategy={strategy!r} needs")
 
     # Only vertices with contacts are divided.
+    label = np.zeros(len(weight), np.int64)
     used = np.flatnonzero(weight)
     parts = min(parts, len(used))
     if parts < 2:

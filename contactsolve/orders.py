@@ -332,8 +332,10 @@ def _documented_partition(make: Callable[P, Order]) -> Callable[P, Order]:
 
 @_with_text
 @_documented_partition
-def partition(strategy: Any = "auto", *, border: str = "colored") -> Order:  # noqa: D103
-    given = _besides_defaults("partition", {"border": border})
+def partition(  # noqa: D103
+    strategy: Any = "auto", *, border: str = "colored", priority: str = "natural"
+) -> Order:
+    given = _besides_defaults("partition", {"border": border, "priority": priority})
     if not isinstance(strategy, str):
         own = index_array("labels", strategy)
         if own.ndim != 1:

@@ -492,6 +492,7 @@ class Solver:
                 scheme=way.options(),
                 record=recorded,
                 max_setup_seconds=most_seconds("max_setup_seconds", max_setup_seconds),
+                **self._of_ranks(),
             )
         except (TypeError, ValueError, OverflowError) as error:
             given["max_setup_seconds"] = max_setup_seconds
@@ -502,6 +503,10 @@ class Solver:
         self._described = Description(self._core, problem, given)
         self._updates = problem.updates
         self._answer: _core.Answer | None = None
+
+    def _of_ranks(self) -> dict[str, Any]:
+        """Return further arguments of the C library, for a problem that several ranks share."""
+        return {}
 
     @property
     def info(self) -> dict[str, Any]:
@@ -578,11 +583,15 @@ class Solver:
         # The result computes its values when they are read.
         if self._updates != problem.updates:
             self._describe_again()
-        ray = self._core.ray() if answer.pivoting == "ray" else None
-        values = ResultValues(answer, problem, self._described, ray, started)
+        values = self._values_of(answer, started)
         result = Result.of(values, problem, b, parameters)
         result.wall_time = perf_counter() - called
         return result
+
+    def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
+        """Return what computes the attributes of a result."""
+        ray = self._core.ray() if answer.pivoting == "ray" else None
+        return ResultValues(answer, self.problem, self._described, ray, started)
 
     def device_impulses(self, out: Any = None) -> Any:
         """Return the impulses of the last solve in the memory of the solver's device.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import platform
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TypeVar
@@ -42,6 +45,8 @@ class Communicator:
     ----------
     rank, size : int
         The number of this rank, from 0, and the number of ranks.
+    cores : int
+        The rank's share of the cores of its machine: at least 1.
     """
 
     def __init__(self, transport: _core.Transport) -> None:
@@ -50,6 +55,7 @@ class Communicator:
         self.size = transport.ranks
         #: Whether messages have failed for good.
         self.broken = False
+        self.cores = max(1, len(_cores()) // self.size)
         self._cause: Callable[[], BaseException | None] = lambda: None
 
     def __repr__(self) -> str:
@@ -183,6 +189,17 @@ class Communicator:
         """
         return self.transport.traffic()
 
+    def _share_cores(self) -> None:
+        """Divide each core among the ranks that may run on it. Collective."""
+        machine, mine = platform.node(), _cores()
+        users = Counter(
+            core
+            for node, cores in self.allgather((machine, mine))
+            if node == machine
+            for core in cores
+        )
+        self.cores = max(1, int(sum(1 / users[core] for core in mine) + 1e-9))
+
     def _gather(self, data: bytes, sizes: np.ndarray) -> bytes:
         return self._try(self.transport.gather, data, sizes.astype(np.int64))
 
@@ -199,6 +216,13 @@ class Communicator:
         except (TimeoutError, KeyboardInterrupt):
             self.broken = True
             raise
+
+
+def _cores() -> list[int]:
+    """Return the cores on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def described(error: BaseException) -> str:
@@ -227,7 +251,9 @@ class _Job:
         self.results: list[Any] = [None] * ranks
         self.errors: dict[int, BaseException] = {}
         self.first: BaseException | None = None
-        self.failed = threading.Event()
+        self.failed, self.ended = threading.Event(), threading.Event()
+        # The states of Python's threads are not to be trusted after a join was interrupted.
+        self.running: set[int] = set()
         self._lock = threading.Lock()
 
     def work(self, rank: int, function: Callable[..., Any], arguments: Any, keywords: Any) -> None:
@@ -240,6 +266,23 @@ class _Job:
         finally:
             _here.communicator = None
             communicator.transport.leave()
+            self.running.discard(rank)
+            self.ended.set()
+
+    def start(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> None:
+        """Start the threads of all ranks."""
+        for rank in range(len(self.results)):
+            self.running.add(rank)
+            try:
+                threading.Thread(
+                    target=self.work,
+                    args=(rank, function, arguments, keywords),
+                    name=f"rank {rank}",
+                    daemon=True,  # one that does not end must not keep the process
+                ).start()
+            except RuntimeError:  # the system has no more threads
+                self.running.discard(rank)
+                raise
 
     def fail(self, rank: int, error: BaseException) -> None:
         """Note the error of one rank, and end the others."""
@@ -258,15 +301,18 @@ class _Job:
         error.add_note(f"on rank {rank} of {len(self.results)}")
         return error
 
-    def wait(self, threads: list[threading.Thread]) -> None:
-        """Wait for all threads; for `_GRACE` seconds only once a rank has failed."""
+    def wait(self) -> None:
+        """Wait for all ranks; for `_GRACE` seconds only once one has failed."""
         deadline = None
-        while alive := [thread for thread in threads if thread.is_alive()]:
+        while True:
+            self.ended.clear()
+            if not self.running:
+                return
             if self.failed.is_set():
                 deadline = deadline or monotonic() + _GRACE
                 if monotonic() > deadline:
                     return
-            alive[0].join(0.02)
+            self.ended.wait(0.05)
 
 
 def run(
@@ -317,23 +363,13 @@ def run(
     if not timeout > 0:
         raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
     job = _Job(ranks, timeout)
-    threads = [
-        threading.Thread(
-            target=job.work,
-            args=(rank, function, arguments, keywords),
-            name=f"rank {rank}",
-            daemon=True,  # one that does not end must not keep the process
-        )
-        for rank in range(ranks)
-    ]
     try:
-        for thread in threads:
-            thread.start()
-        job.wait(threads)
+        job.start(function, arguments, keywords)
+        job.wait()
     except BaseException as error:
         job.team.abort(described(error))
         job.failed.set()
-        job.wait([thread for thread in threads if thread.ident is not None])
+        job.wait()
         raise
     finally:
         for each in job.communicators:

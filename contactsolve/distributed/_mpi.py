@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import sys
 from time import monotonic, sleep
@@ -105,6 +106,9 @@ def _end() -> None:
     MPI_Finalize waits for all ranks, so that one that hangs would keep the others for ever.
     """
     broken = [comm for communicator, comm in _made if communicator.broken]
+    for each, _ in _made:
+        with contextlib.suppress(RuntimeError):  # another thread still uses it
+            each.transport.leave()
     if not broken:
         return
     mpi = optional("mpi4py.MPI", "this needs")
@@ -220,6 +224,7 @@ def _of_mpi(comm: Any, timeout: float) -> Communicator:
         timeout,
     )
     made = Communicator(transport)
+    made._share_cores()
     if not _made:
         _watch_the_end()
     _made.append((made, own))

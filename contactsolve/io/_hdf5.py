@@ -82,6 +82,7 @@ class Hdf5Reader:
     ) -> None:
         self.h5py = optional("h5py", what)
         self.path, self.part = path, part
+        self._sources: set[tuple[str, str]] = set()  # of virtual datasets that were looked at
         if image is not None:
             self.size = len(image)
             with self.reading("this HDF5 file"):
@@ -199,6 +200,10 @@ class Hdf5Reader:
         self._refuse_impossible(f"/{name}", shape, dtype)
         return shape[0] if shape else 0
 
+    def dimensions(self, name: str) -> int:
+        """Return the number of dimensions of a dataset."""
+        return len(self._looked_at(name)[0] or ())
+
     def part_of(self, name: str, kinds: str, begin: int, end: int) -> NDArray[Any]:
         """Return the rows from `begin` to before `end` of a dataset."""
         shape, dtype, node = self._looked_at(name)
@@ -309,7 +314,42 @@ class Hdf5Reader:
         if not isinstance(node, self.h5py.Dataset):
             raise self.error(f"the dataset /{name} is missing")
         with self.reading(f"/{name}"):
-            return node.shape, node.dtype, node
+            shape, dtype, virtual = node.shape, node.dtype, node.is_virtual
+        if virtual:
+            self._look_at_sources(name, node)
+        return shape, dtype, node
+
+    def _look_at_sources(self, name: str, node: Any) -> None:
+        """Raise unless all datasets that a virtual one is made of are there; add their sizes.
+
+        HDF5 itself would read what is missing as zeros.
+        """
+        with self.reading(f"/{name}"):
+            sources = [
+                (str(one.file_name), str(one.dset_name), *one.vspace.get_select_bounds())
+                for one in node.virtual_sources()
+            ]
+        for file_name, source, first, last in sources:
+            shape = tuple(int(end) - int(begin) + 1 for begin, end in zip(first, last, strict=True))
+            if (file_name, source) in self._sources:
+                continue
+            if Path(file_name).name != file_name:
+                raise self.error(
+                    f"/{name} refers to the file {file_name}: only files in the same folder are "
+                    f"read"
+                )
+            path = self.path.parent / file_name
+            if not path.is_file():
+                raise self.error(f"/{name} needs the file {file_name}, which does not exist")
+            with self.reading(f"/{name} in {file_name}"), self.h5py.File(path, "r") as file:
+                found = file[source].shape
+            if found != shape:
+                raise self.error(
+                    f"/{name} needs {shape} of {source} in {file_name}, which has {found}"
+                )
+            if not any(file_name == known for known, _ in self._sources):
+                self.size += path.stat().st_size
+            self._sources.add((file_name, source))
 
     def _refuse_impossible(self, what: str, shape: Any, dtype: np.dtype[Any]) -> None:
         """Raise if a file of this size cannot contain the data that it claims, even compressed."""

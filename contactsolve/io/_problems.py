@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,11 @@ from contactsolve.state import InitialState
 
 __all__ = [
     "NEED",
+    "PARTNERS",
     "read_flag",
     "read_numbers",
     "read_problem",
+    "read_set",
     "write_arrays",
     "write_problem",
     "write_text",
@@ -36,7 +38,7 @@ NEED = "saved files need"
 _SPARSE = "a problem with sparse matrices needs"
 
 # The Jacobians of partners with different degrees of freedom.
-_PARTNERS = ("J_first", "J_second", "J_third", "J_fourth")
+PARTNERS = ("J_first", "J_second", "J_third", "J_fourth")
 
 
 # ---- writing ------------------------------------------------------------------------------------
@@ -72,7 +74,7 @@ def _write_bodies(group: Any, inverses: list, contacts: list) -> None:
         bodies[f"{g}/inverse_mass"] = inverse
     for g, (J, pairs, b, feasible, compliance) in enumerate(contacts):
         part = parts.create_group(str(g))
-        each = dict(zip(_PARTNERS, J, strict=False)) if isinstance(J, tuple) else {"J": J}
+        each = dict(zip(PARTNERS, J, strict=False)) if isinstance(J, tuple) else {"J": J}
         rows = next(iter(each.values())).shape[-2]
         write_arrays(part, {**each, "bodies": pairs})
         _write_rows(part, b.reshape(-1, rows), compliance, feasible)
@@ -225,7 +227,7 @@ def _read_values(reader: Hdf5Reader, prefix: str) -> tuple[Any, tuple]:
             f"/{prefix}/A has {len(csr[2]) - 1} rows, but /{part}/b {b.size} entries"
         )
     given = csr, _read_operator(reader, prefix, b.size), _read_compliance(reader, part, b.shape)
-    return given, (b, b.shape[1], _read_set(reader, f"{part}/set"))
+    return given, (b, b.shape[1], read_set(reader, f"{part}/set"))
 
 
 def _read_contacts(reader: Hdf5Reader, name: str) -> tuple:
@@ -233,11 +235,11 @@ def _read_contacts(reader: Hdf5Reader, name: str) -> tuple:
     if reader.has(f"{name}/J"):
         J: Any = read_numbers(reader, f"{name}/J", 4)
     else:
-        given = [*_PARTNERS[:2], *(part for part in _PARTNERS[2:] if reader.has(f"{name}/{part}"))]
+        given = [*PARTNERS[:2], *(part for part in PARTNERS[2:] if reader.has(f"{name}/{part}"))]
         J = tuple(read_numbers(reader, f"{name}/{part}", 3) for part in given)
     pairs = reader.array(f"{name}/bodies", "i", "integers", (2,))
     b = read_numbers(reader, f"{name}/b", 2)
-    return J, pairs, b, _read_set(reader, f"{name}/set"), _read_compliance(reader, name, b.shape)
+    return J, pairs, b, read_set(reader, f"{name}/set"), _read_compliance(reader, name, b.shape)
 
 
 def _read_compliance(
@@ -259,7 +261,23 @@ def _read_compliance(
     return values.ravel()
 
 
-def _read_set(reader: Hdf5Reader, group: str) -> sets.Set:
+def read_set(
+    reader: Hdf5Reader,
+    group: str,
+    read: Callable[[str, bool, int], NDArray[np.float64]] | None = None,
+) -> sets.Set:
+    """Return a set of a file.
+
+    Parameters
+    ----------
+    reader
+        The open file.
+    group
+        Where the set is.
+    read
+        Returns the values of a parameter, from the name of their dataset, whether it has a value
+        for each row of a block, and the dimensions of one block's value. Default: all values.
+    """
     name = reader.fixed_text(f"{group}/name")
     if name not in sets.names():
         raise reader.error(f"/{group}/name is {name!r}: expected one of {', '.join(sets.names())}")
@@ -275,7 +293,8 @@ def _read_set(reader: Hdf5Reader, group: str) -> sets.Set:
         )
     parameters = []
     for one, by_rows, count in zip(names, of_rows, dimensions, strict=True):
-        value = read_numbers(reader, f"{group}/values/{one}")
+        where = f"{group}/values/{one}"
+        value = read(where, bool(by_rows), int(count)) if read else read_numbers(reader, where)
         if not 0 <= count <= value.ndim:
             raise reader.error(
                 f"/{group}/dimensions is {count} for {one!r}: expected 0 to {value.ndim}"

@@ -44,6 +44,7 @@ READERS = {
     "result": "contactsolve.load_result reads it",
     "recording": "contactsolve.dynamics.Recording and World.load read it",
     "cloth": "contactsolve.cloth.Recording and Cloth.load read it",
+    "checkpoint": "the distributed solver of its problem goes on from it",
 }
 
 
@@ -176,8 +177,9 @@ def write_header(file: Any, kind: str) -> None:
 def _kind(reader: Hdf5Reader) -> str:
     """Return the content of a file, ``"problem"`` or ``"result"``; refuse other formats."""
     kind = check_header(reader, "Problem.save or Result.save")
-    if kind in ("recording", "cloth"):
-        raise reader.error(f"this file holds a recording: {READERS[kind]}")
+    if kind in ("recording", "cloth", "checkpoint"):
+        what = "checkpoint" if kind == "checkpoint" else "recording"
+        raise reader.error(f"this file holds a {what}: {READERS[kind]}")
     return kind
 
 

@@ -118,6 +118,43 @@ def random_velocities(count: int, scale: float, rng: Seed) -> NDArray[np.float64
     return velocities
 
 
+def random_velocities_of(
+    numbers: NDArray[np.int64], scale: float, rng: Seed
+) -> NDArray[np.float64]:
+    """Return the rows of `random_velocities` of some bodies, with the same bits.
+
+    Parameters
+    ----------
+    numbers : ndarray of int, shape (n,)
+        Numbers of the bodies, ascending.
+    scale : float
+        As for `random_velocities`.
+    rng : int, numpy.random.Generator or None
+        A number if bodies are left out: it stands for the same draws everywhere.
+
+    Returns
+    -------
+    ndarray, shape (n, 6)
+
+    Raises
+    ------
+    TypeError
+        Bodies are left out, and `rng` is no number.
+    """
+    if scale == 0.0 or np.array_equal(numbers, np.arange(len(numbers))):
+        return random_velocities(len(numbers), scale, rng)
+    velocities = np.zeros((len(numbers), 6))
+
+    # Each body draws three numbers: those of the bodies before a run of numbers are skipped.
+    cuts = np.flatnonzero(np.diff(numbers) != 1) + 1
+    for run in np.split(np.arange(len(numbers)), cuts):
+        bits = np.random.PCG64(integer("rng", rng))
+        bits.advance(3 * int(numbers[run[0]]))
+        draws = np.random.Generator(bits).uniform(-scale, scale, (len(run), 3))
+        velocities[run, :3] = draws
+    return velocities
+
+
 def planar_jacobian(
     normals: NDArray[np.float64], arms: NDArray[np.float64], bodies: NDArray[np.int64]
 ) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from contactsolve.scenarios._scene import (
     Seed,
     gravity_bias,
     grid_shape,
-    random_velocities,
+    random_velocities_of,
     relative_velocity,
     require_choice,
     require_not_negative,
@@ -143,6 +144,64 @@ def ball_grid_arrays(
     rng: Seed = 0,
 ) -> SceneArrays:
     """Return the arrays of `ball_grid`, for its parameters."""
+    return ball_grid_piece(
+        shape,
+        0,
+        math.prod(shape),
+        layout=layout,
+        spacing=spacing,
+        ground=ground,
+        contact_order=contact_order,
+        mass=mass,
+        radius=radius,
+        velocity=velocity,
+        gravity=gravity,
+        time_step=time_step,
+        rows=rows,
+        rng=rng,
+    ).arrays
+
+
+class GridPiece(NamedTuple):
+    """A part of a ball grid.
+
+    Attributes
+    ----------
+    arrays
+        Its contacts, and the bodies of these with the balls of the part. Pairs are places among
+        these bodies.
+    body
+        Number of each body in the whole grid, ascending, ``(n,)``.
+    position
+        Centre of each body [m], ``(n, 3)``; the ground's is zero.
+    """
+
+    arrays: SceneArrays
+    body: NDArray[np.int64]
+    position: NDArray[np.float64]
+
+
+def ball_grid_piece(
+    shape: tuple[int, int, int],
+    begin: int,
+    end: int,
+    *,
+    ground: str,
+    contact_order: str,
+    mass: float,
+    radius: float,
+    gravity: float,
+    time_step: float,
+    rows: int,
+    layout: str,
+    spacing: float | Sequence[float],
+    velocity: float,
+    rng: Seed,
+) -> GridPiece:
+    """Return the contacts that `ball_grid` lists with the balls from `begin` to before `end`.
+
+    Contacts of consecutive pieces are those of the grid, in its order and with the same bits.
+    """
     require_choice("layout", layout, ("cubic", "cannonball"))
     require_choice("ground", ground, ("fixed", "body"))
     require_choice("contact_order", contact_order, ("forward", "backward"))
@@ -150,17 +209,24 @@ def ball_grid_arrays(
     require_positive(mass=mass, radius=radius, time_step=time_step)
     require_not_negative(velocity=velocity)
 
-    # Place the balls, and find those that touch.
-    lattice = _Lattice.of(shape)
-    centres = ball_centres(shape, layout=layout, spacing=spacing, radius=radius)
+    # The slots of the balls, whose partners may be other balls.
+    lattice = _Lattice.of(shape, np.arange(begin, end))
     slots = _forward(lattice) if contact_order == "forward" else _backward(lattice)
     if layout == "cannonball":
         slots = _staggered(slots, lattice)
-    pairs, normals = _contacts(slots, centres, radius)
+    pairs = _present(slots)
+
+    # Place all of them, and find those that touch.
+    ball = lattice.ball
+    if len(ball) < math.prod(shape):
+        ball = np.union1d(ball, pairs[pairs >= 0])
+        pairs = np.where(pairs < 0, pairs, np.searchsorted(ball, pairs))
+    centres = _Lattice.of(shape, ball).centres(layout, _pitch(layout, spacing, radius), radius)
+    pairs, normals = _contacts(pairs, centres, radius)
     points = centres[pairs[:, 1]] - radius * normals
 
     # Body 0 is the ground where it counts as a body.
-    velocities = random_velocities(len(centres), velocity, rng)
+    velocities = random_velocities_of(ball, velocity, rng)
     Minv = solid_spheres(len(centres), mass, radius)
     if ground == "body":
         pairs = pairs + 1
@@ -168,13 +234,14 @@ def ball_grid_arrays(
             np.concatenate((np.zeros((1, array.shape[1])), array))
             for array in (centres, velocities, Minv)
         )
+        ball = np.concatenate(([0], ball + 1))
 
     # b holds gravity, and velocities if there are any.
     J = contact_jacobian(points, normals, pairs, centres)[:, :, :rows]
     b = gravity_bias(J, Minv, pairs, gravity, time_step)
     if velocity > 0.0:
         b += relative_velocity(J, pairs, velocities)
-    return SceneArrays(J, Minv, b, pairs)
+    return GridPiece(SceneArrays(J, Minv, b, pairs), ball, centres)
 
 
 def ball_centres(
@@ -185,11 +252,12 @@ def ball_centres(
     radius: float,
 ) -> NDArray[np.float64]:
     """Return the centres of the balls of `ball_grid`, for its parameters."""
-    return _Lattice.of(shape).centres(layout, _pitch(layout, spacing, radius), radius)
+    balls = np.arange(math.prod(shape))
+    return _Lattice.of(shape, balls).centres(layout, _pitch(layout, spacing, radius), radius)
 
 
 class _Lattice(NamedTuple):
-    """Numbers and lattice coordinates of the balls; x changes fastest."""
+    """Numbers and lattice coordinates of some balls; x changes fastest."""
 
     shape: tuple[int, int, int]
     ball: NDArray[np.int64]
@@ -198,8 +266,7 @@ class _Lattice(NamedTuple):
     z: NDArray[np.int64]
 
     @classmethod
-    def of(cls, shape: tuple[int, int, int]) -> _Lattice:
-        ball = np.arange(shape[_X] * shape[_Y] * shape[_Z])
+    def of(cls, shape: tuple[int, int, int], ball: NDArray[np.int64]) -> _Lattice:
         layer, x = np.divmod(ball, shape[_X])
         z, y = np.divmod(layer, shape[_Y])
         return cls(shape, ball, x, y, z)
@@ -287,13 +354,17 @@ def _staggered(slots: _Slots, lattice: _Lattice) -> _Slots:
     )
 
 
-def _contacts(
-    slots: _Slots, centres: NDArray[np.float64], radius: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs and normals of the slots whose partners exist and touch, ball by ball."""
-    # The ground is always as far away as a touching ball.
+def _present(slots: _Slots) -> NDArray[np.int64]:
+    """Return the pairs of the slots whose partners exist, ball by ball."""
     present = (slots[0] != _NOBODY) & (slots[1] != _NOBODY)
-    pairs = np.stack([side[present] for side in slots], axis=1)
+    return np.stack([side[present] for side in slots], axis=1)
+
+
+def _contacts(
+    pairs: NDArray[np.int64], centres: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the pairs that touch, and their normals."""
+    # The ground is always as far away as a touching ball.
     between = centres[pairs[:, 1]] - centres[pairs[:, 0]]
     between[pairs[:, 0] == _GROUND] = (0.0, 0.0, 2.0 * radius)
     distance = np.linalg.norm(between, axis=1)

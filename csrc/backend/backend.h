@@ -54,6 +54,7 @@ typedef struct cs_pack_request {
     const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
     const double
         *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
+    struct cs_ranks *ranks; /* that share the problem (distributed/ranks.h); NULL: it is on one rank */
     int64_t points;  /* that the method will take */
     int64_t islands; /* with `rho`: how many islands have a speed V of their own */
 } cs_pack_request;
@@ -219,6 +220,7 @@ static inline void cs_describe_request(cs_packed *packed, const cs_pack_request 
     packed->averaging = request->averaging;
     packed->instructions = request->instructions;
     packed->general = request->general;
+    packed->ranks = request->ranks;
 }
 
 /* Whether a sweep may have diverged. The backend does not consider rounding errors; its caller does. */

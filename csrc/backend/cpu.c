@@ -7,6 +7,7 @@
 #include "backend/scales.h"
 #include "core/error.h"
 #include "core/loop.h"
+#include "distributed/ranks.h"
 #include "sweep/networks.h"
 #include "sweep/sweep.h"
 
@@ -123,6 +124,8 @@ static void refresh(void *state)
 {
     cs_packed *packed = &((cs_cpu *)state)->packed;
     packed->scheme->refresh[packed->dtype](packed);
+    if (packed->ranks)
+        cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
 }
 
 static void subtract_products(void *state)
@@ -197,7 +200,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         if (!call->alarm) cs_best_update(best, &call->stats);
     }
     call->products = packed->products - before;
-    return CS_OK;
+    return cs_ranks_status(packed->ranks, error);
 }
 
 static cs_status connect(void *state, const cs_network_request *request, cs_arena *arena,

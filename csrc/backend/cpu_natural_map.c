@@ -5,6 +5,8 @@
 #include "core/loop.h"
 #include "scheme/wide.h"
 
+#include <math.h>
+
 /* The batches of one group, and their natural maps by pieces of a loop. */
 typedef struct measuring {
     const cs_packed *packed;
@@ -52,9 +54,15 @@ int cs_cpu_measure(void *state, const cs_measure_call *call, cs_natural_map *map
         measuring m;
         m.packed = packed;
         m.group = group;
-        m.bounds = (cs_map_bounds){call->rtol, call->atol, call->scale ? call->scale[0] : 0};
+        int scaled = call->scale && packed->problem->blocks;
+        m.bounds = (cs_map_bounds){call->rtol, call->atol, scaled ? call->scale[0] : 0};
         cs_loop(cs_packed_threads(packed), group->slots, measure_piece, &m);
         finite &= add_pieces(&m, map);
     }
-    return finite;
+    if (!packed->ranks) return finite;
+
+    /* A NaN of one rank comes to all. */
+    if (!finite) map->impulse = NAN;
+    cs_join_natural_maps(packed->ranks, map);
+    return !isnan(map->impulse);
 }

@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/parallel.h"
+#include "distributed/ranks.h"
+#include "scheme/wide.h"
 
 enum { SUM_LANES = 8, CHUNK = 4096 };
 
@@ -109,7 +111,10 @@ static cs_status no_memory(cs_error *error) { return cs_no_memory(error, "earlie
 
 cs_status cs_cpu_take_sums(cs_cpu *cpu, cs_arena *arena, cs_error *error)
 {
-    cpu->chunk_sum = cs_arena_take(arena, chunks_of(cpu->packed.impulses), sizeof(double));
+    const cs_schedule *schedule = cpu->packed.schedule;
+    int64_t parts = schedule && schedule->owner ? schedule->parts : 0;
+    int64_t chunks = chunks_of(cpu->packed.impulses);
+    cpu->chunk_sum = cs_arena_take(arena, parts > chunks ? parts : chunks, sizeof(double));
     return cpu->chunk_sum ? CS_OK : no_memory(error);
 }
 
@@ -151,10 +156,73 @@ void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point
     run_over(state, CONJUGATE, 1, x, beta, p, 0, start);
 }
 
+/* ---- sums over the parts of the problem ---------------------------------------------------------- */
+
+/* DOT or DISTANCE of `count` numbers from number `first` on. */
+static double product(const pass *job, int64_t first, int64_t count)
+{
+    void *p = at(job, job->p, first), *q = at(job, job->q, first);
+    int distance = job->what == DISTANCE;
+    return job->single ? product_f32(count, p, q, distance) : product_f64(count, p, q, distance);
+}
+
+/* The sum over one range of visits. Batches lie one after another; other visits have their impulses in the user's order. */
+static double sum_of_range(const cs_packed *packed, const pass *job, const cs_range *range)
+{
+    const cs_packed_group *group = &packed->group[range->group];
+    double sum = 0;
+    if (group->lanes > 1) {
+        int64_t size = group->lanes * group->rows, first = cs_first_batch(group, range);
+        return product(job, group->first_impulse + first * size,
+                       (cs_end_batch(group, range) - first) * size);
+    }
+    for (int64_t v = range->first; v < range->first + range->count; v++)
+        sum += product(job, group->row[v], group->rows);
+    return sum;
+}
+
+/* The parts of stages, whose sums threads share. */
+typedef struct part_sums {
+    const cs_packed *packed;
+    const pass *job;
+} part_sums;
+
+static void sum_parts(void *context, int64_t piece, int64_t first, int64_t end)
+{
+    const part_sums *all = context;
+    const cs_schedule *schedule = all->packed->schedule;
+    (void)piece;
+    for (int64_t part = first; part < end; part++) {
+        double sum = 0;
+        for (int64_t r = schedule->part[part]; r < schedule->part[part + 1]; r++)
+            sum += sum_of_range(all->packed, all->job, &schedule->range[r]);
+        all->job->sum[part] = sum;
+    }
+}
+
+/* The sum of DOT or DISTANCE over the parts of the problem, in their order. */
+static double sum_by_owners(cs_cpu *cpu, operation what, cs_point p, cs_point q)
+{
+    const cs_packed *packed = &cpu->packed;
+    const cs_schedule *schedule = packed->schedule;
+    pass job = {.what = what,
+                .single = is_single(cpu),
+                .p = p.impulses,
+                .q = q.impulses,
+                .sum = cpu->chunk_sum};
+    cs_loop(cs_packed_threads(packed), schedule->parts, sum_parts, &(part_sums){packed, &job});
+    double *sum = packed->owner_sum;
+    for (int64_t owner = 0; owner < schedule->owners; owner++) sum[owner] = 0;
+    for (int64_t part = 0; part < schedule->parts; part++)
+        sum[schedule->owner[part]] += cpu->chunk_sum[part];
+    return cs_ranks_sum(packed->ranks, sum, schedule->owners);
+}
+
 /* The sum of DOT or DISTANCE over all chunks, in their order. */
 static double sum_over(cs_cpu *cpu, operation what, cs_point p, cs_point q)
 {
     double sum = 0;
+    if (cpu->packed.schedule && cpu->packed.schedule->owner) return sum_by_owners(cpu, what, p, q);
     run_over(cpu, what, 0, (cs_point){0}, 0, p, 0, q);
     for (int64_t c = 0; c < chunks_of(cpu->packed.impulses); c++) sum += cpu->chunk_sum[c];
     return sum;

@@ -2,6 +2,7 @@
 #include "backend/scales.h"
 
 #include "core/error.h"
+#include "distributed/ranks.h"
 
 /* Whether every visit is in a batch that reads u itself, and not a part's copy of it. */
 static int is_measurable(const cs_packed *packed)
@@ -31,6 +32,7 @@ cs_status cs_pack_scales(cs_packed *packed, const cs_pack_request *request, int 
                          cs_arena *arena, cs_error *error)
 {
     *measures = request->rho && is_measurable(packed);
+    if (packed->ranks) *measures = cs_ranks_all(packed->ranks, *measures);
     if (!*measures) return CS_OK;
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *group = &packed->group[g];

@@ -11,6 +11,7 @@
 
 typedef struct lanczos {
     int64_t n;
+    const cs_vector_sums *sums; /* the caller's; or NULL */
     int threads;
     int size;      /* of T */
     double *basis; /* (size + 1, n) */
@@ -36,6 +37,7 @@ static void dot_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 /* x . y, the sums of the pieces in their order */
 static double dot(const lanczos *l, const double *x, const double *y)
 {
+    if (l->sums) return l->sums->dot(l->sums->context, x, y);
     vectors v = {.x = x, .from = y};
     cs_loop(l->threads, l->n, dot_piece, &v);
     double sum = 0;
@@ -199,12 +201,18 @@ static double extend(lanczos *l, cs_product product, void *context)
 int cs_lanczos(int64_t n, int threads, cs_product product, void *context, double *start,
                cs_spectrum *spectrum)
 {
+    return cs_lanczos_with(n, threads, NULL, product, context, start, spectrum);
+}
+
+int cs_lanczos_with(int64_t n, int threads, const cs_vector_sums *sums, cs_product product,
+                    void *context, double *start, cs_spectrum *spectrum)
+{
     /* Begin with the normalised start vector. */
-    lanczos l = {.n = n, .threads = threads};
+    lanczos l = {.n = n, .threads = threads, .sums = sums};
     *spectrum = (cs_spectrum){0};
     double norm = sqrt(dot(&l, start, start));
     if (!(norm > 0)) return 0;
-    int64_t steps = n < CS_LANCZOS_STEPS ? n : CS_LANCZOS_STEPS;
+    int64_t all = sums ? sums->all : n, steps = all < CS_LANCZOS_STEPS ? all : CS_LANCZOS_STEPS;
     l.basis = cs_allocate((steps + 1) * n, sizeof(double));
     if (!l.basis) return -1;
     divide(&l, norm, start, l.basis);

@@ -26,4 +26,16 @@ typedef struct cs_spectrum {
 int cs_lanczos(int64_t n, int threads, cs_product product, void *context, double *start,
                cs_spectrum *spectrum);
 
+/* The sums over vectors, if the caller takes them: `all` is the length of the whole vectors, of which the caller may have n
+ * entries only. */
+typedef struct cs_vector_sums {
+    int64_t all;
+    double (*dot)(void *context, const double *x, const double *y);
+    void *context;
+} cs_vector_sums;
+
+/* The same with these sums. */
+int cs_lanczos_with(int64_t n, int threads, const cs_vector_sums *sums, cs_product product,
+                    void *context, double *start, cs_spectrum *spectrum);
+
 #endif

@@ -57,5 +57,6 @@ double cs_measure_value(const cs_measure *measure, cs_state *state)
         if (measure->across == CS_SUM) whole += value;
         else if (value > whole || isnan(value)) whole = value;
     }
+    cs_ranks_largest(state->ranks, &whole, 1); /* ranks refuse sums */
     return whole;
 }

@@ -16,6 +16,7 @@
 #define CS_MEASURE_H
 
 #include "core/loop.h"
+#include "distributed/ranks.h"
 #include "problem/products.h"
 
 /* Delta_s and rho_s of one coupled set, and its first row in the block. */
@@ -50,6 +51,7 @@ typedef struct cs_state {
     int no_tolerance;                 /* whether the solve has neither rtol nor atol */
     int threads; /* that share the evaluation of a measure; at most one if a prox calls the caller's code */
     const double *lambda, *xi; /* (rows) */
+    cs_ranks *ranks; /* that share the problem, and measure it together; NULL: it is on one rank */
     int have_natural_map;
     cs_natural_map natural_map; /* cached by cs_natural_map_of */
 } cs_state;
@@ -100,6 +102,9 @@ const cs_natural_map *cs_natural_map_of(cs_state *state);
 void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
                    cs_natural_map *map);
 
+/* map <- the maximum over the maps of all ranks, with the worst block by its number in the whole problem. Collective. */
+void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map);
+
 /* sets <- Delta_s and rho_s of each coupled set of one block. Returns the number of sets. */
 int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
                      cs_set_defect *sets);
@@ -131,10 +136,11 @@ typedef struct cs_scale_data {
     cs_shared_products *shared; /* how threads share products with A */
     const double *b, *parameters, *rho, *response;
     const int64_t *island; /* (blocks): numbered from 0 */
-    int64_t islands;
+    int64_t islands;       /* on several ranks those that they share are the first ones */
+    cs_ranks *ranks;       /* as in cs_state */
     int threads;                     /* as in cs_state */
     double *scale;                   /* (blocks): the result */
-    double *speed, *largest, *reach; /* (blocks): scratch */
+    double *speed, *largest, *reach; /* (blocks and islands, whichever are more): scratch */
     double *lambda, *xi, *magnitude; /* (rows): scratch */
     double *velocity;                /* (velocities): scratch */
 } cs_scale_data;

@@ -91,6 +91,54 @@ static void join(cs_natural_map *map, const cs_natural_map *next)
     map->met = map->met && next->met;
 }
 
+/* What ranks tell each other of their maps. */
+enum { IMPULSE, VELOCITY, SCALED, MET, BLOCK, WORST_IMPULSE, WORST_RHO, WORST_ROW, NUMBERS };
+
+/* Whether the worst set of `a` comes before that of `b`: it is worse, or equally bad and of a lower block. A NaN is the
+ * worst. */
+static int is_worse(const double *a, const double *b)
+{
+    if (a[BLOCK] < 0 || b[BLOCK] < 0) return b[BLOCK] < 0;
+    if (isnan(a[IMPULSE]) != isnan(b[IMPULSE])) return isnan(a[IMPULSE]);
+    if (!isnan(a[IMPULSE]) && a[SCALED] != b[SCALED]) return a[SCALED] > b[SCALED];
+    int nothing = a[SCALED] == 0 && a[WORST_IMPULSE] != b[WORST_IMPULSE];
+    return nothing ? a[WORST_IMPULSE] > b[WORST_IMPULSE] : a[BLOCK] < b[BLOCK];
+}
+
+void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map)
+{
+    /* The maps of all ranks. */
+    if (!ranks) return;
+    map->worst_block = cs_ranks_contact(ranks, map->worst_block);
+    const double own[NUMBERS] = {
+        [IMPULSE] = map->impulse,
+        [VELOCITY] = map->velocity,
+        [SCALED] = map->scaled,
+        [MET] = map->met,
+        [BLOCK] = (double)map->worst_block,
+        [WORST_IMPULSE] = map->worst.impulse,
+        [WORST_RHO] = map->worst.rho,
+        [WORST_ROW] = map->worst.row,
+    };
+    const double *all = cs_ranks_gather(ranks, own, NUMBERS), *worst = all;
+    if (!all) return;
+
+    /* The maxima, where a NaN stays, and the worst set. */
+    *map = CS_NO_DEFECT;
+    for (int r = 0; r < cs_ranks_count(ranks); r++) {
+        const double *rank = all + r * CS_RANKS_NUMBERS;
+        int nan = isnan(map->impulse) || isnan(rank[IMPULSE]);
+        map->impulse = nan ? NAN : fmax(map->impulse, rank[IMPULSE]);
+        map->velocity = nan ? NAN : fmax(map->velocity, rank[VELOCITY]);
+        map->scaled = nan ? NAN : fmax(map->scaled, rank[SCALED]);
+        map->met = map->met && rank[MET] != 0;
+        if (is_worse(rank, worst)) worst = rank;
+    }
+    map->worst_block = (int64_t)worst[BLOCK];
+    map->worst =
+        (cs_set_defect){worst[WORST_IMPULSE], worst[WORST_RHO], (int)worst[WORST_ROW]};
+}
+
 /* The natural maps of the pieces of a loop over all blocks. */
 typedef struct pieces {
     const cs_state *state;
@@ -125,6 +173,7 @@ const cs_natural_map *cs_natural_map_of(cs_state *state)
     cs_loop(state->threads, blocks, map_piece, &all);
     state->natural_map = CS_NO_DEFECT;
     for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&state->natural_map, &all.map[p]);
+    cs_join_natural_maps(state->ranks, &state->natural_map);
     state->have_natural_map = 1;
     return &state->natural_map;
 }

@@ -216,6 +216,7 @@ static void evaluate_zero(speeds *all)
     const cs_scale_data *data = all->data;
     cs_loop(data->threads, data->problem->blocks, project_zero, all);
     for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++) all->moved |= all->moves[p];
+    if (data->ranks) all->moved = cs_ranks_any(data->ranks, all->moved);
     if (!all->moved) return;
     cs_shared_residual_velocity(data->shared, data->problem, data->lambda, data->b, data->velocity,
                                 data->xi);
@@ -304,14 +305,20 @@ static void combine_islands(const cs_scale_data *data)
     double *speed = data->speed, *of_block = data->largest, *largest = data->reach;
 
     /* The largest values of each island. */
-    for (int64_t k = 0; k < blocks; k++) speed[k] = largest[k] = 0;
+    for (int64_t i = 0; i < data->islands; i++) speed[i] = largest[i] = 0;
     for (int64_t k = 0; k < blocks; k++) {
         speed[island[k]] = fmax(speed[island[k]], data->scale[k]);
         largest[island[k]] = fmax(largest[island[k]], of_block[k]);
     }
 
+    /* Those of islands on several ranks. */
+    int64_t shared = data->ranks ? cs_ranks_share(data->ranks)->shared_islands : 0;
+    cs_ranks_largest(data->ranks, speed, shared);
+    cs_ranks_largest(data->ranks, largest, shared);
+
     /* Copy V from the islands to their blocks. */
-    for (int64_t k = 0; k < blocks; k++) speed[k] = speed_beyond_rounding(speed[k], largest[k]);
+    for (int64_t i = 0; i < data->islands; i++)
+        speed[i] = speed_beyond_rounding(speed[i], largest[i]);
     for (int64_t k = 0; k < blocks; k++) data->scale[k] = speed[island[k]];
 }
 
@@ -343,6 +350,6 @@ void cs_find_scales(const cs_scale_data *data)
     };
     evaluate_zero(&all);
     cs_loop(data->threads, data->problem->blocks, measure_piece, &all);
-    if (data->islands == 1) combine_pieces(&all);
+    if (data->islands == 1 && !data->ranks) combine_pieces(&all);
     else combine_islands(data);
 }

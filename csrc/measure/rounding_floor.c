@@ -109,6 +109,42 @@ static void join(cs_floor *found, const cs_floor *next)
     found->only_floor = found->only_floor && next->only_floor;
 }
 
+/* What ranks tell each other of their floors. */
+enum { SCALED, BLOCK, MISSED, MISSED_BLOCK, REACHABLE, ONLY_FLOOR, NUMBERS };
+
+/* Whether number `at` of rank a is larger than that of b, or equal and of a lower block. */
+static int is_first(const double *a, const double *b, int at)
+{
+    if (a[at] != b[at]) return a[at] > b[at];
+    return a[at + 1] >= 0 && (b[at + 1] < 0 || a[at + 1] < b[at + 1]);
+}
+
+/* found <- the floor of all ranks, with blocks by their numbers in the whole problem. Collective. */
+static void join_ranks(cs_ranks *ranks, cs_floor *found)
+{
+    if (!ranks) return;
+    found->block = cs_ranks_contact(ranks, found->block);
+    found->missed_block = cs_ranks_contact(ranks, found->missed_block);
+    const double own[NUMBERS] = {
+        [SCALED] = found->scaled,       [BLOCK] = (double)found->block,
+        [MISSED] = found->missed,       [MISSED_BLOCK] = (double)found->missed_block,
+        [REACHABLE] = found->reachable, [ONLY_FLOOR] = found->only_floor,
+    };
+    const double *all = cs_ranks_gather(ranks, own, NUMBERS), *highest = all, *missed = all;
+    for (int r = 0; all && r < cs_ranks_count(ranks); r++) {
+        const double *rank = all + r * CS_RANKS_NUMBERS;
+        if (is_first(rank, highest, SCALED)) highest = rank;
+        if (is_first(rank, missed, MISSED)) missed = rank;
+        found->reachable = found->reachable && rank[REACHABLE] != 0;
+        found->only_floor = found->only_floor && rank[ONLY_FLOOR] != 0;
+    }
+    if (!all) return;
+    found->scaled = highest[SCALED];
+    found->block = (int64_t)highest[BLOCK];
+    found->missed = missed[MISSED];
+    found->missed_block = (int64_t)missed[MISSED_BLOCK];
+}
+
 cs_floor cs_find_floor(const cs_state *state, const cs_shared_products *shared, double unit,
                        double *magnitude, double *velocity)
 {
@@ -121,5 +157,6 @@ cs_floor cs_find_floor(const cs_state *state, const cs_shared_products *shared, 
     cs_loop(state->threads, blocks, find_piece, &all);
     cs_floor found = NO_FLOOR;
     for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&found, &all.piece[p]);
+    join_ranks(state->ranks, &found);
     return found;
 }

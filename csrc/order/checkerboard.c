@@ -136,6 +136,8 @@ cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int
     if (status) return status;
     int64_t colors = color_parts(&b);
 
+    plan->visitor = b.owner;
+
     /* Make each colour a disjoint stage. Each part of the partition is a part of that stage. */
     for (int64_t color = 0; color < colors; color++) {
         for (int64_t p = 0; p < parts->count; p++) {

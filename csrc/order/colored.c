@@ -16,6 +16,7 @@ enum {
     UNSAFE,
     FIRST,
     WEIGHTED,
+    PRIORITY,
     OPTIONS
 };
 
@@ -49,13 +50,18 @@ static const cs_option options_of_colored[OPTIONS] = {
         CS_FLAG_OPTION("fixed_as_body", 0,
                        "let contacts with the same immovable body of the problem conflict, as with "
                        "S1's ground. The fixed world, -1, never causes a conflict"),
-    [PARALLEL] = CS_FLAG_OPTION(
-        "parallel", 0,
-        "find the colours in parallel, for large problems: the contacts are divided into "
-        "contiguous ranges, as many as the solver's parts, which are coloured concurrently. Each "
-        "range knows its own colours and the others' of the last round; contacts in conflict with "
-        "an earlier range are recoloured, in at most parts rounds (S1 section 4.3). The colours "
-        "depend on parts, never on threads"),
+    [PARALLEL] =
+        {.name = "parallel",
+         .summary =
+             "find the colours in parallel, for large problems: the contacts are divided into "
+             "contiguous ranges, as many as the solver's parts, which are coloured concurrently. "
+             "Each range knows its own colours and the others' of the last round; contacts in "
+             "conflict with an earlier range are recoloured, in at most parts rounds (S1 section "
+             "4.3). The colours depend on parts, never on threads",
+         .kind = CS_FLAG,
+         .most = 1,
+         .of = "priority",
+         .of_value = CS_PRIORITY_NATURAL},
     [UNSAFE_BELOW] = CS_COUNT_OPTION("unsafe_below", 0, 0,
                                      "colours with fewer contacts are merged into one unsafe stage "
                                      "(S1 section 4.3.1); S1 takes a "
@@ -85,6 +91,11 @@ static const cs_option options_of_colored[OPTIONS] = {
                   .most = 1,
                   .of = "unsafe",
                   .of_value = RANGES},
+    [PRIORITY] = CS_WORD_OPTION(
+        "priority", cs_priority_words,
+        "the sequence in which contacts choose their colours: \"natural\", that of their numbers, "
+        "or \"hash\", that of a hash of their numbers, which ranks that share a problem find in "
+        "few rounds"),
 };
 
 /* Adds a stage for each colour with at least `unsafe_below` contacts. */
@@ -146,6 +157,7 @@ static cs_coloring_options coloring_options_of(const cs_order_options *options)
         .balanced = cs_order_value(options, STRATEGY) == BALANCED,
         .colors = (int64_t)cs_order_value(options, COLORS),
         .multiple_of_parts = cs_order_value(options, MULTIPLE_OF_PARTS) != 0,
+        .priority = (cs_priority)cs_order_value(options, PRIORITY),
         .parallel = cs_order_value(options, PARALLEL) != 0,
         .parts = options->parts,
         .threads = options->threads,
@@ -153,12 +165,12 @@ static cs_coloring_options coloring_options_of(const cs_order_options *options)
     };
 }
 
-/* The lowest free colour of a block depends on its island alone. */
+/* The lowest free colour of a block depends on its island alone; but its hash is that of its number in the problem. */
 static int is_by_islands(const cs_order_options *options)
 {
     cs_coloring_options how = coloring_options_of(options);
-    return !how.balanced && !how.parallel && !how.fixed_as_body &&
-           cs_order_value(options, UNSAFE_BELOW) == 0;
+    return !options->labels && !how.balanced && !how.parallel && !how.fixed_as_body &&
+           how.priority == CS_PRIORITY_NATURAL && cs_order_value(options, UNSAFE_BELOW) == 0;
 }
 
 static cs_status plan_colored(const cs_problem *problem, const cs_order_options *options,
@@ -191,6 +203,7 @@ const cs_order cs_order_colored = {
     .option = options_of_colored,
     .options = OPTIONS,
     .fills_lanes = 1,
+    .sums_by_labels = 1,
     .by_islands = is_by_islands,
     .plan = plan_colored,
 };

@@ -83,7 +83,13 @@ static cs_status set_up(cs_coloring_state *state, const cs_coloring_options *opt
     state->lost = cs_arena_take(state->scratch, blocks, 1);
     find_hubs(state);
     make_ranges(state);
-    return memory_status(state, error);
+    cs_status status = memory_status(state, error);
+
+    /* Sort the blocks by priority. */
+    if (status || options->priority == CS_PRIORITY_NATURAL) return status;
+    state->sequence = cs_arena_take_unset(state->scratch, blocks, sizeof(int64_t));
+    if (!state->sequence) return memory_status(state, error);
+    return cs_sort_by_hash(NULL, blocks, state->sequence, state->scratch, error);
 }
 
 /* The target number of colours of a balanced colouring (S1 section 4.3); -1 if memory runs out. */

@@ -3,6 +3,7 @@
 #ifndef CS_COLORING_H
 #define CS_COLORING_H
 
+#include "order/priority.h"
 #include "order/schedule.h"
 
 typedef struct cs_coloring {
@@ -14,16 +15,17 @@ typedef struct cs_coloring {
 
 /* How blocks are coloured. */
 typedef struct cs_coloring_options {
-    int fixed_as_body; /* contacts with the same immovable body conflict, as in S1 */
-    int balanced;      /* choose the least used free colour instead of the lowest one */
+    int fixed_as_body;    /* contacts with the same immovable body conflict, as in S1 */
+    int balanced;         /* choose the least used free colour instead of the lowest one */
+    cs_priority priority; /* the sequence in which the blocks are coloured */
     int64_t colors; /* balanced: target number; 0: highest edge degree, -1: as greedy colouring */
     int multiple_of_parts;             /* balanced: round the target up to a multiple of `parts` */
-    int parallel;                      /* colour `parts` ranges at once, in rounds */
+    int parallel;                      /* colour `parts` ranges at once, in rounds; not by hash */
     int parts, threads, exact_threads; /* as in cs_order_options */
 } cs_coloring_options;
 
-/* Colours the blocks in their natural order: greedily, with the lowest free colour, or balanced, with the least
- * used free colour. With `parallel`, it colours `parts` ranges of blocks at once. The result does not depend
+/* Colours the blocks in the sequence of their priorities: greedily, with the lowest free colour, or balanced, with
+ * the least used free colour. With `parallel`, it colours `parts` ranges of blocks at once. The result does not depend
  * on the number of threads. */
 cs_status cs_color(const cs_problem *problem, const cs_coloring_options *options, cs_arena *scratch,
                    cs_coloring *coloring, cs_error *error);

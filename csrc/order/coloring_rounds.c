@@ -302,7 +302,7 @@ void cs_coloring_reset(cs_coloring_state *state)
         cs_color_range *r = &state->range[n];
         r->uncolored = r->end - r->first;
         for (int64_t block = r->first; block < r->end; block++) {
-            state->queue[block] = block;
+            state->queue[block] = state->sequence ? state->sequence[block] : block;
             state->tentative[block] = state->coloring->color[block] = -1;
         }
     }

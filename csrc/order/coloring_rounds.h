@@ -63,6 +63,7 @@ typedef struct cs_coloring_state {
     int64_t ranges;
     cs_color_range *range;
     cs_color_marks *marks; /* (threads) */
+    int64_t *sequence;     /* (blocks): of a single range, in place of the natural one; or NULL */
     int64_t *tentative;    /* (blocks): tentative or settled colour; -1 without one */
     int64_t *queue;        /* (blocks): uncoloured blocks of each range; see cs_color_range */
     unsigned char *lost;   /* (blocks): whether the block loses its tentative colour */

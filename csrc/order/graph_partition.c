@@ -1,10 +1,12 @@
 #include "order/graph_partition.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/parallel.h"
 #include "core/counting_sort.h"
 #include "order/greedy_palette.h"
+#include "order/priority.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -191,6 +193,29 @@ static void plan_colors(cs_greedy_palette *palette, int64_t first, int64_t end, 
     }
 }
 
+/* The same in the sequence of the blocks' hashes. The blocks of each colour are visited in natural order. */
+static cs_status plan_hashed_colors(cs_greedy_palette *palette, int64_t first, int64_t end,
+                                    cs_arena *scratch, cs_plan *plan, cs_error *error)
+{
+    /* Sort the border by hash. */
+    int64_t count = end - first, *border = plan->block + first;
+    int64_t *sequence = cs_arena_take_unset(scratch, count, sizeof(int64_t));
+    int64_t *sorted = cs_arena_take_unset(scratch, count, sizeof(int64_t));
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the border of the parts");
+    cs_status status = cs_sort_by_hash(border, count, sequence, scratch, error);
+    if (status) return status;
+    for (int64_t i = 0; i < count; i++) sorted[i] = border[sequence[i]];
+    memcpy(border, sorted, sizeof(int64_t) * (size_t)count);
+
+    /* Colour it. */
+    plan_colors(palette, first, end, plan);
+    for (int c = 0; c < plan->colors; c++) {
+        int64_t begin = c ? palette->end[c - 1] : 0;
+        cs_sort_64(border + begin, palette->end[c] - begin);
+    }
+    return CS_OK;
+}
+
 /* Sorts a chunk by groups and the contacts of each group by colour, because the lanes of a vector take contacts
  * of one group only. `scratch` (count). */
 static void sort_chunk(cs_greedy_palette *palette, int64_t *block, int64_t count, int64_t *scratch)
@@ -295,7 +320,7 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     /* A palette is needed to sort chunks, or to colour the border. */
     cs_greedy_palette palette = {0};
     int64_t most = blocks - first > chunk ? blocks - first : chunk;
-    if (chunk || border == CS_BORDER_COLORED)
+    if (chunk || border == CS_BORDER_COLORED || border == CS_BORDER_HASHED)
         status = cs_greedy_palette_new(graph, most, scratch, &palette, error);
     if (status) return status;
 
@@ -309,9 +334,15 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
     if (chunk && 2 * (blocks - first) > blocks) border = CS_BORDER_COLORED;
     switch (border) {
     case CS_BORDER_COLORED: plan_colors(&palette, first, blocks, plan); break;
+    case CS_BORDER_HASHED:
+        status = plan_hashed_colors(&palette, first, blocks, scratch, plan, error);
+        break;
     case CS_BORDER_SEQUENTIAL: cs_plan_close(plan, CS_SEQUENTIAL, blocks); break;
     case CS_BORDER_CHECKERBOARD:
         status = cs_plan_checkerboard(graph, parts, first, scratch, plan, error);
+        break;
+    case CS_BORDER_CONCURRENT:
+        status = cs_plan_concurrent_border(graph, parts, first, scratch, plan, error);
     }
 
     /* Sort chunks by colour: in the interiors, and in the border if it is a checkerboard. */

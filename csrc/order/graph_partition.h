@@ -3,7 +3,7 @@
  *
  *     labels      the part that each body belongs to; for a given A, that each block belongs to
  *     interiors   the blocks whose movable bodies belong to one part; all interiors form a disjoint stage
- *     border      all other blocks: coloured, one after another, or in a checkerboard of whole parts
+ *     border      all other blocks: coloured, one after another, in a checkerboard of whole parts, or by all parts at once
  *
  * For a given A, a block is on the border if it is coupled to a block with a lower label: it suffices that the
  * border holds one of two coupled blocks in different parts. */
@@ -16,7 +16,9 @@
 typedef enum cs_border {
     CS_BORDER_COLORED,
     CS_BORDER_SEQUENTIAL,
-    CS_BORDER_CHECKERBOARD
+    CS_BORDER_CHECKERBOARD,
+    CS_BORDER_CONCURRENT,
+    CS_BORDER_HASHED /* coloured in the sequence of hashes (order/priority.h) */
 } cs_border;
 
 /* How vertices are labelled. */
@@ -71,5 +73,9 @@ cs_status cs_plan_parts(const cs_graph *graph, const cs_parts *parts, const int6
  * colour share no vertex, and each colour is a disjoint stage. */
 cs_status cs_plan_checkerboard(const cs_graph *graph, const cs_parts *parts, int64_t first,
                                cs_arena *scratch, cs_plan *plan, cs_error *error);
+
+/* Makes the border one concurrent stage: each block goes to the lowest part that it lies between.  S1 section 7.1 */
+cs_status cs_plan_concurrent_border(const cs_graph *graph, const cs_parts *parts, int64_t first,
+                                    cs_arena *scratch, cs_plan *plan, cs_error *error);
 
 #endif

@@ -2,12 +2,14 @@
  * between them. It is exactly Gauss-Seidel in that order, and needs few synchronisations. */
 #include "core/error.h"
 #include "order/graph_partition.h"
+#include "order/priority.h"
 
-enum { STRATEGY, BORDER, OPTIONS };
+enum { STRATEGY, BORDER, PRIORITY, OPTIONS };
 
 /* In the sequence of cs_labelling and of cs_border. */
 static const char *const strategies[] = {"auto", "slices", "natural", NULL};
-static const char *const borders[] = {"colored", "sequential", "checkerboard", NULL};
+static const char *const borders[] = {"colored", "sequential", "checkerboard", "concurrent",
+                                      NULL};
 
 static const cs_option options_of_partition[OPTIONS] = {
     [STRATEGY] = CS_WORD_OPTION(
@@ -20,7 +22,17 @@ static const cs_option options_of_partition[OPTIONS] = {
                        "how the contacts between parts are visited: \"colored\", \"sequential\", "
                        "or \"checkerboard\": each contact is assigned to one of its two parts, the "
                        "lower one or that of a body with very many contacts, and parts whose "
-                       "shares do not meet are swept in parallel, colour by colour"),
+                       "shares do not meet are swept in parallel, colour by colour; or "
+                       "\"concurrent\": all parts at once, each with the others' velocities from "
+                       "before, and the changes are added (S1 section 7.1), which converges more "
+                       "slowly and may diverge"),
+    [PRIORITY] = {.name = "priority",
+                  .summary = "the sequence in which the contacts of the border choose their "
+                             "colours, as in the order colored: \"natural\" or \"hash\"",
+                  .kind = CS_WORD,
+                  .words = cs_priority_words,
+                  .of = "border",
+                  .of_value = CS_BORDER_COLORED},
 };
 
 static cs_labelling labelling_of(const cs_order_options *options)
@@ -35,6 +47,8 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     cs_graph graph;
     cs_parts parts;
     cs_border border = (cs_border)cs_order_value(options, BORDER);
+    int hashed = (cs_priority)cs_order_value(options, PRIORITY) == CS_PRIORITY_HASH;
+    if (hashed && border == CS_BORDER_COLORED) border = CS_BORDER_HASHED;
     cs_status status = cs_graph_share(problem, options, scratch, &graph, error);
     if (!status)
         status = cs_parts_label(&graph, options, labelling_of(options), scratch, &parts, error);
@@ -44,6 +58,7 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     int64_t *sequence = cs_arena_take(scratch, problem->blocks, sizeof(int64_t));
     if (!sequence) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < problem->blocks; i++) sequence[i] = i;
+    plan->labels = parts.label;
     return cs_plan_parts(&graph, &parts, sequence, 0, border, scratch, plan, error);
 }
 
@@ -57,6 +72,7 @@ const cs_order cs_order_partition = {
              "option parts is the number of parts, and results depend on it.",
     .option = options_of_partition,
     .options = OPTIONS,
+    .sums_by_labels = 1,
     .parts_by_size = 1,
     .plan = plan_partition,
 };

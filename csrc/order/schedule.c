@@ -105,7 +105,7 @@ void cs_plan_clear(cs_plan *plan, int64_t blocks)
 {
     memset(plan->cut, 0, (size_t)blocks);
     plan->divided = 0;
-    plan->region = NULL;
+    plan->region = plan->visitor = NULL;
     plan->inner_stages = 0;
     plan->stages = 0;
     plan->colors = 0;
@@ -178,6 +178,9 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
             "stages here that could be cut; use an order in colours, or a method such as "
             "'jacobi'",
             order->name);
+    const int64_t *labels = options->labels ? options->labels : (*plan)->labels;
+    int owned = labels && order->sums_by_labels && !options->subtasks;
+    if (owned) return cs_plan_own(problem, labels, scratch, *plan, error);
     return cs_plan_divide(problem, options, scratch, *plan, error);
 }
 
@@ -270,6 +273,8 @@ static void lay_stage(const cs_problem *problem, const cs_plan *plan, int64_t s,
         if (cut == 2 && schedule->region)
             schedule->region[schedule->parts] =
                 s < schedule->inner_stages ? plan->region[plan->block[i]] : -1;
+        if (cut == 2 && schedule->owner)
+            schedule->owner[schedule->parts] = plan->owner[plan->block[i]];
         if (cut == 2) schedule->part[schedule->parts++] = schedule->ranges;
         if (cut) schedule->range[schedule->ranges++] = (cs_range){group, visited[group], 0};
 
@@ -296,6 +301,7 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
         .divided_into = plan->divided_into,
         .rounds = plan->rounds,
         .inner_stages = plan->inner_stages,
+        .owners = plan->owner ? plan->owners : 0,
         .order = plan->order,
         .why = plan->why,
     };
@@ -307,6 +313,7 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
     schedule->part = cs_arena_take(arena, parts + 1, sizeof(int64_t));
     schedule->range = cs_arena_take(arena, ranges, sizeof(cs_range));
     if (plan->region) schedule->region = cs_arena_take(arena, parts, sizeof(int64_t));
+    if (plan->owner) schedule->owner = cs_arena_take(arena, parts, sizeof(int64_t));
     for (int g = 0; g < problem->block_groups; g++)
         schedule->visit[g] =
             cs_arena_take_unset(arena, problem->block_group[g].count, sizeof(int64_t));

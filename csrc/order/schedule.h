@@ -72,6 +72,8 @@ typedef struct cs_schedule {
     int64_t inner_stages;     /* as in cs_plan */
     int64_t *
         region; /* (parts): the region of each part of the inner stages, -1 for other parts; NULL: none */
+    int64_t *owner;  /* (parts): the part of the problem that each part of a stage belongs to; or NULL: none */
+    int64_t owners;  /* parts of the problem; 0 without `owner` */
     const char *order, *why; /* as in cs_plan */
 } cs_schedule;
 
@@ -89,6 +91,10 @@ typedef struct cs_plan {
     int64_t
         inner_stages; /* the first stages, each part of which is the whole share of one region; 0: none */
     int64_t *region;   /* (blocks): the region of each block of these stages; NULL: none */
+    int64_t *visitor; /* (blocks): in a checkerboard, the part that visits each block of the border; or NULL */
+    const int64_t *labels; /* (bodies): the parts over which sums are taken; NULL: none */
+    int64_t *owner;    /* (blocks): the part of the problem that each block belongs to; NULL: none */
+    int64_t owners;    /* their number */
     const char *order; /* name of the order that made the plan */
     const char *why;   /* why "auto" chose that order; NULL if the user chose it */
 } cs_plan;
@@ -101,6 +107,8 @@ typedef struct cs_order {
     int options;
     int draws;       /* it is random: the plan depends on cs_order_options.seed */
     int fills_lanes; /* it makes stages whose visits run in vectors, which small problems do not fill */
+    int sums_by_labels; /* the caller's labels, or else those of the plan, are parts of the problem, over which sums are
+                         * taken (cs_plan_own) */
     int parts_by_size; /* unless the caller says how many parts, their number depends on the problem's size */
     /* Whether the order of an island's blocks is independent of all other islands. NULL: it is not. */
     int (*by_islands)(const cs_order_options *options);
@@ -164,6 +172,17 @@ cs_status cs_plan_cut_parts(const cs_problem *problem, int64_t parts, int weight
 /* Cuts simultaneous and independent stages into subtasks if the options ask for them. */
 cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *options,
                          cs_arena *scratch, cs_plan *plan, cs_error *error);
+
+/* Gives each block to a part of the problem, by labels of bodies: the lowest label of its movable bodies; that
+ * of the part that visits it, in a checkerboard; its number modulo the number of parts, without movable bodies. Sorts the
+ * visits of simultaneous and independent stages by these parts and by number, and cuts the stages between parts: sums that are taken part by
+ * part do not depend on how many processes share the parts (distributed/ranks.h). Does nothing where A is given. */
+cs_status cs_plan_own(const cs_problem *problem, const int64_t *labels, cs_arena *scratch,
+                      cs_plan *plan, cs_error *error);
+
+/* The same for a plan whose `owner` is known. */
+cs_status cs_plan_sort_by_owner(const cs_problem *problem, cs_arena *scratch, cs_plan *plan,
+                                cs_error *error);
 
 /* The number of parts that the order makes of the problem if the options leave it open (0). */
 int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,

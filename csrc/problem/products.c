@@ -179,13 +179,20 @@ void cs_velocity_change(const cs_problem *problem, const double *lambda, double 
     }
 }
 
-void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi)
+/* xi += A lambda, with velocity = M^-1 J^T lambda */
+static void add_all_rows(const cs_problem *problem, const double *lambda, const double *velocity,
+                         double *xi)
 {
-    if (!problem->matrix) cs_velocity_change(problem, lambda, velocity);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         add_rows(problem, group, 0, group->count, lambda, velocity, xi);
     }
+}
+
+void cs_add_products(const cs_problem *problem, const double *lambda, double *velocity, double *xi)
+{
+    if (!problem->matrix) cs_velocity_change(problem, lambda, velocity);
+    add_all_rows(problem, lambda, velocity, xi);
 }
 
 /* to <- from; NULL: zeros */
@@ -266,6 +273,12 @@ static void run_task(void *context, int64_t phase, int64_t task)
     else multiply_piece(context, task);
 }
 
+static void run_contacts(void *context, int64_t phase, int64_t task)
+{
+    (void)phase;
+    multiply_piece(context, task);
+}
+
 int cs_threads_of_products(const cs_problem *problem, int asked, int exact)
 {
     int64_t parts = problem->blocks / WORTH_A_THREAD;
@@ -276,7 +289,11 @@ int cs_threads_of_products(const cs_problem *problem, int asked, int exact)
 cs_status cs_share_products(const cs_problem *problem, int threads, int paced, cs_arena *arena,
                             cs_shared_products *shared, cs_error *error)
 {
-    *shared = (cs_shared_products){.threads = threads, .paced = paced, .pace = shared->pace};
+    *shared = (cs_shared_products){.threads = threads,
+                                   .paced = paced,
+                                   .pace = shared->pace,
+                                   .complete = shared->complete,
+                                   .context = shared->context};
     if (threads <= 1) return CS_OK;
     int64_t bodies = problem->matrix ? 0 : problem->bodies;
     shared->phase = cs_arena_take(arena, 2, sizeof(cs_phase));
@@ -286,6 +303,23 @@ cs_status cs_share_products(const cs_problem *problem, int threads, int paced, c
     return bodies ? cs_adjacency_share(problem, threads, arena, &shared->adjacency, error) : CS_OK;
 }
 
+/* The same with velocities that `complete` writes in between. */
+static void multiply_completed(const cs_shared_products *shared, product *p)
+{
+    int shares = cs_products_threads(shared) > 1;
+    cs_phases bodies = {1, shared->phase, run_task, p},
+              contacts = {1, shared->phase + 1, run_contacts, p};
+    if (shares) cs_phases_run(&bodies, shared->threads);
+    else cs_velocity_change(p->problem, p->lambda, p->velocity);
+    shared->complete(shared->context, p->velocity);
+    if (shares) {
+        cs_phases_run(&contacts, shared->threads);
+        return;
+    }
+    copy_rows(p->xi, p->b, p->problem->rows);
+    add_all_rows(p->problem, p->lambda, p->velocity, p->xi);
+}
+
 void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,
                                  const double *lambda, const double *b, double *velocity,
                                  double *xi)
@@ -293,9 +327,10 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
     /* One thread goes contact by contact. */
     double start = cs_clock();
     int shares = cs_products_threads(shared) > 1;
-    if (!shares) cs_residual_velocity(problem, lambda, b, velocity, xi);
+    product p = {problem, &shared->adjacency, lambda, b, velocity, xi};
+    if (shared->complete) multiply_completed(shared, &p);
+    else if (!shares) cs_residual_velocity(problem, lambda, b, velocity, xi);
     else {
-        product p = {problem, &shared->adjacency, lambda, b, velocity, xi};
         cs_phases phases = {2, shared->phase, run_task, &p};
         cs_phases_run(&phases, shared->threads);
     }

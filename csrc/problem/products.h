@@ -25,6 +25,9 @@ typedef struct cs_shared_products {
     cs_pace pace; /* of the products so far */
     cs_adjacency adjacency;
     cs_phase *phase; /* (2): bodies, contacts */
+    /* Called between bodies and contacts, if some velocities (velocities) are another process's: writes these. Or NULL. */
+    void (*complete)(void *context, double *velocity);
+    void *context;
 } cs_shared_products;
 
 /* Bodies or contacts of one task of a product. */
@@ -40,7 +43,7 @@ static inline int cs_products_threads(const cs_shared_products *shared)
 /* How many threads share products: at most so many as `asked` for, 0 for all, by size; or `exact`ly as many. */
 int cs_threads_of_products(const cs_problem *problem, int asked, int exact);
 
-/* Prepares products by so many threads; what they need is in `arena`. Keeps the pace of earlier ones. */
+/* Prepares products by so many threads; what they need is in `arena`. Keeps the pace of earlier ones, and `complete`. */
 cs_status cs_share_products(const cs_problem *problem, int threads, int paced, cs_arena *arena,
                             cs_shared_products *shared, cs_error *error);
 

@@ -110,6 +110,12 @@ PyObject *core_partition_labels(PyObject *module, PyObject *args);
 /* islands(problem) -> labels (blocks); -1 for blocks whose impulses move nothing */
 PyObject *core_islands(PyObject *module, PyObject *args);
 
+/* hash_sequence(numbers) -> the indices of the numbers by ascending hash
+ * color_shared(sequence, bodies, bodies_count, own, colors, by_palette) -> how many own colours have changed; colors is
+ * changed: cs_color_shared */
+PyObject *core_hash_sequence(PyObject *module, PyObject *numbers);
+PyObject *core_color_shared(PyObject *module, PyObject *args);
+
 /* project(set, narrow, z, parameters, previous or None) -> the nearest points, (count, rows) */
 PyObject *core_project(PyObject *module, PyObject *args);
 

@@ -20,6 +20,8 @@ void shared_solver_release(shared_solver *shared)
 {
     if (!shared || atomic_fetch_sub(&shared->references, 1) > 1) return;
     cs_solver_destroy(shared->solver);
+    Py_XDECREF(shared->rank.transport);
+    Py_XDECREF(shared->rank.arrays);
     Py_DECREF((PyObject *)shared->problem);
     PyMem_RawFree(shared);
 }

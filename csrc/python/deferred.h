@@ -7,7 +7,14 @@
 #ifndef CS_PYTHON_DEFERRED_H
 #define CS_PYTHON_DEFERRED_H
 
+#include "distributed/share.h"
 #include "python/core.h"
+
+/* What a solver of one rank has beside the problem: a _core.Transport, and a tuple of the arrays of its share. */
+typedef struct rank_arguments {
+    PyObject *transport, *arrays; /* NULL: the problem is on one rank */
+    cs_share share;
+} rank_arguments;
 
 /* A solver, which its _core.Solver and the deferred evaluations of its solves share. The last one destroys it. */
 typedef struct shared_solver {
@@ -15,6 +22,7 @@ typedef struct shared_solver {
     atomic_int use;      /* see `solver_use` */
     atomic_ulong thread; /* that solves; 0: none */
     problem_object *problem;
+    rank_arguments rank; /* outlive the solver */
     cs_solver *solver;
 } shared_solver;
 

@@ -222,6 +222,11 @@ static PyMethodDef core_functions[] = {
      "outcomes()\n--\n\nThe names of the outcomes of solve_batch, by number."},
     {"partition_labels", core_partition_labels, METH_VARARGS,
      "partition_labels(problem, strategy, parts)\n--\n\nThe part of each body."},
+    {"hash_sequence", core_hash_sequence, METH_O,
+     "hash_sequence(numbers)\n--\n\nThe indices of contacts by the hash of their numbers."},
+    {"color_shared", core_color_shared, METH_VARARGS,
+     "color_shared(sequence, bodies, bodies_count, own, colors, by_palette)\n--\n\nOne round of a "
+     "colouring that ranks find together; changes colors, returns how many changed."},
     {"ordering", core_ordering, METH_VARARGS,
      "ordering(problem, method, order, order_options)\n--\n\nThe schedule of an order, as a "
      "dict."},
@@ -267,8 +272,8 @@ static PyMethodDef core_functions[] = {
      "transport_mpi(bridge, rank, ranks, startall, testall, request_bytes, status_bytes, timeout)\n"
      "--\n\nThe Transport of this process."},
     {"exchange_cost", core_exchange_cost, METH_VARARGS,
-     "exchange_cost(transport, bytes, count)\n--\n\nMean seconds of an exchange of each rank with "
-     "its partner (benchmarks)."},
+     "exchange_cost(transport, bytes, count, pause=0)\n--\n\nMean seconds of an exchange of each "
+     "rank with its partner, without its pause."},
     {"exchange_work", core_exchange_work, METH_VARARGS,
      "exchange_work(bytes, count)\n--\n\nMean seconds that a rank works for an exchange between "
      "threads (benchmarks)."},

@@ -4,8 +4,9 @@
 #include "python/answer.h"
 #include "python/description.h"
 #include "python/fields.h"
+#include "python/rank_arguments.h"
 #include "python/solver_arguments.h"
-#include "solver/solver.h"
+#include "solver/on_ranks.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,7 +66,8 @@ static int show(listeners *c, const cs_progress *progress)
 typedef struct poll_context {
     listeners listeners;
     int64_t rows;
-    double deadline; /* cs_clock at which the set-up fails; 0: none */
+    double deadline;            /* cs_clock at which the set-up fails; 0: none */
+    const rank_arguments *rank; /* or NULL */
 } poll_context;
 
 /* The poll of cs_control: returns 0 to continue, 1 to stop, and -1 with an error set. */
@@ -80,6 +82,9 @@ static int poll(void *context, const cs_progress *progress)
         PyErr_SetString(PyExc_TimeoutError, "set-up took longer than max_setup_seconds");
         answer = -1;
     }
+
+    /* A rank that waits for no other one asks whether one has failed. */
+    if (!answer) answer = rank_check(p->rank);
 
     /* Show the progress, and call the callback. */
     if (!answer && progress) answer = show(&p->listeners, progress);
@@ -96,30 +101,40 @@ static int poll(void *context, const cs_progress *progress)
 static cs_status create(solver_object *self, const cs_options *options, double seconds,
                         cs_error *error)
 {
-    poll_context context = {.deadline = isfinite(seconds) ? cs_clock() + seconds : 0};
+    poll_context context = {
+        .deadline = isfinite(seconds) ? cs_clock() + seconds : 0,
+        .rank = &self->shared->rank,
+    };
     cs_control control = {.poll = poll, .context = &context};
     context.listeners.thread = PyEval_SaveThread();
     shared_solver *shared = self->shared;
+    const cs_problem *problem = shared->problem->problem;
+    int known = 1;
     cs_status status =
-        cs_solver_create(&shared->solver, shared->problem->problem, options, &control, error);
+        shared->rank.transport
+            ? cs_solver_make_on_ranks(&shared->solver, problem, options, &shared->rank.share,
+                                      rank_transport(&shared->rank), &known, &control, error)
+            : cs_solver_create(&shared->solver, problem, options, &control, error);
     PyEval_RestoreThread(context.listeners.thread);
+    if (status && !known) rank_abort(&shared->rank, error);
     return status;
 }
 
-/* Solver(problem, options, settings, order, scheme, record, max_setup_seconds) */
+/* Solver(problem, options, settings, order, scheme, record, max_setup_seconds, share=None, transport=None) */
 static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"problem", "options", "settings",          "order",
-                            "scheme",  "record",  "max_setup_seconds", NULL};
+    static char *names[] = {"problem", "options",           "settings", "order",     "scheme",
+                            "record",  "max_setup_seconds", "share",    "transport", NULL};
     core_state *state = PyType_GetModuleState(type);
     PyObject *problem, *options, *settings, *order, *scheme, *record;
+    PyObject *share = Py_None, *transport = Py_None;
     double setup_seconds;
     solver_arguments r = {.lists = {0}};
     cs_error error = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!O!O!d:Solver", names,
-                                     state->problem_type, &problem, &PyDict_Type, &options,
-                                     &PyDict_Type, &settings, &PyDict_Type, &order, &PyDict_Type,
-                                     &scheme, &PyTuple_Type, &record, &setup_seconds))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "O!O!O!O!O!O!d|OO:Solver", names, state->problem_type, &problem,
+            &PyDict_Type, &options, &PyDict_Type, &settings, &PyDict_Type, &order, &PyDict_Type,
+            &scheme, &PyTuple_Type, &record, &setup_seconds, &share, &transport))
         return NULL;
 
     /* From here on the object owns its references, and `fail` releases them. */
@@ -130,14 +145,23 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     self->shared = shared_solver_new(owner);
     if (!self->shared) goto fail;
 
+    if (read_rank_arguments(&self->shared->rank, owner->problem, share, transport,
+                            state->transport_type) < 0)
+        goto fail;
+
     /* Options are read before the problem is locked: reading them may run Python code. */
     if (read_solver_arguments(&r, owner->problem, options, settings, order, scheme, record) < 0)
         goto fail;
 
     /* The problem keeps its values while the solver packs them. */
-    if (problem_begin(owner) < 0) goto fail;
+    if (rank_begin(&self->shared->rank) < 0) goto fail;
+    if (problem_begin(owner) < 0) {
+        rank_end(&self->shared->rank);
+        goto fail;
+    }
     cs_status status = create(self, &r.options, setup_seconds, &error);
     problem_end(owner);
+    rank_end(&self->shared->rank);
     if (status) {
         raise_error(&error);
         goto fail;
@@ -203,6 +227,7 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
         .listeners = {.callback = callback == Py_None ? NULL : callback,
                       .progress = progress == Py_None ? NULL : progress},
         .rows = shared->problem->problem->rows,
+        .rank = &shared->rank,
     };
     cs_control control = {poll, &context, callback != Py_None};
     cs_error error = {0};
@@ -220,6 +245,8 @@ static int run(solver_object *self, const solve_arrays *given, PyObject *callbac
         status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
                                  data_of(given->parameters), &control, result, &error);
     PyEval_RestoreThread(context.listeners.thread);
+    if (status && shared->rank.transport && !cs_solver_failure_is_known(shared->solver))
+        rank_abort(&shared->rank, &error);
 
     /* A support function of the last sweeps may have raised after the last poll. */
     if (status) raise_error(&error);
@@ -287,9 +314,12 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
 
     /* The problem keeps its values until the solve ends. */
     if (shared_solver_begin(shared) < 0) goto out;
-    if (problem_begin(shared->problem) == 0) {
-        answer = answer_of(self, &given, args[4], args[5]);
-        problem_end(shared->problem);
+    if (rank_begin(&shared->rank) == 0) {
+        if (problem_begin(shared->problem) == 0) {
+            answer = answer_of(self, &given, args[4], args[5]);
+            problem_end(shared->problem);
+        }
+        rank_end(&shared->rank);
     }
     shared_solver_end(shared);
 out:
@@ -315,6 +345,20 @@ static PyObject *solver_ray(solver_object *self, PyObject *unused)
     const double *ray = cs_solver_ray(self->shared->solver);
     if (!ray) Py_RETURN_NONE;
     return new_doubles(ray, self->shared->problem->problem->rows);
+}
+
+/* ranks() -> figures of this rank, or None */
+static PyObject *solver_ranks(solver_object *self, PyObject *unused)
+{
+    (void)unused;
+    cs_ranks_info info;
+    if (!self->shared->solver->ranks) Py_RETURN_NONE;
+    cs_ranks_describe(self->shared->solver->ranks, &info);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
+                         "ghost_bodies", (long long)info.ghosts, "visits", (long long)info.visits,
+                         "own_contacts", (long long)info.own, "neighbours",
+                         (long long)info.neighbours, "messages", (long long)info.messages, "bytes",
+                         (long long)info.bytes);
 }
 
 /* impulses_there(impulses, pointer) -> whether the device has these impulses of the last solve and has copied them to
@@ -391,6 +435,10 @@ static PyMethodDef solver_methods[] = {
      "network_counts()\n--\n\nWhat has passed through the channels of its network, or None."},
     {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
+    {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
+     "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
+     "sweep; "
+     "None for a problem on one rank."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,
@@ -405,7 +453,8 @@ static PyType_Slot solver_slots[] = {
     {Py_tp_dealloc, (void *)solver_dealloc},
     {Py_tp_methods, solver_methods},
     {Py_tp_doc,
-     "Solver(problem, options, settings, order, scheme, record, max_setup_seconds)\n--\n\n"
+     "Solver(problem, options, settings, order, scheme, record, max_setup_seconds, share=None,\n"
+     "transport=None)\n--\n\n"
      "A solver in C. See contactsolve.Solver."},
     {0, NULL},
 };

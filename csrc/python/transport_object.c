@@ -401,8 +401,9 @@ PyObject *core_exchange_cost(PyObject *module, PyObject *args)
     core_state *state = PyModule_GetState(module);
     PyObject *object;
     long long bytes, count;
-    if (!PyArg_ParseTuple(args, "O!LL:exchange_cost", state->transport_type, &object, &bytes,
-                          &count) ||
+    double pause = 0;
+    if (!PyArg_ParseTuple(args, "O!LL|d:exchange_cost", state->transport_type, &object, &bytes,
+                          &count, &pause) ||
         check_cost(bytes, count) < 0)
         return NULL;
     transport_object *transport = (transport_object *)object;
@@ -411,7 +412,7 @@ PyObject *core_exchange_cost(PyObject *module, PyObject *args)
     cs_error error = {0};
     cs_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = cs_exchange_cost(transport->transport, bytes, count, &seconds, &error);
+    status = cs_exchange_cost(transport->transport, bytes, count, pause, &seconds, &error);
     Py_END_ALLOW_THREADS
     transport_end(transport);
     if (!status) return PyFloat_FromDouble(seconds);

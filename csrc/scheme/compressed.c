@@ -338,7 +338,7 @@ void cs_choose_form(const cs_packed *packed, int g, cs_form *form, int *handedne
         if (!fits || (own && *handedness && own != *handedness)) *form = CS_GENERAL;
         if (own) *handedness = own;
     }
-    if (!*handedness) *handedness = 1;
+    if (blocks->frame) *handedness = 1;
 }
 
 /* numbers (6) <- n and the angular entries of G. */

@@ -2,6 +2,7 @@
 #include "core/costs.h"
 #include "core/error.h"
 #include "core/loop.h"
+#include "distributed/ranks.h"
 #include "scheme/factorized.h"
 #include "scheme/fill.h"
 #include "scheme/wide.h"
@@ -36,7 +37,12 @@ static cs_velocities velocity_update_of(const cs_packed *packed, const cs_stage 
     cs_velocities given = cs_velocities_of(packed);
     if (given != CS_AS_FITS) return given;
     if (packed->device_kernels) return CS_RECOMPUTE; /* threads share it body by body */
-    return 4 * stage->blocks > packed->problem->blocks ? CS_RECOMPUTE : CS_ADD;
+    int64_t visits = stage->blocks, contacts = packed->problem->blocks;
+    if (packed->ranks) {
+        visits = cs_ranks_visits(packed->ranks, stage - packed->schedule->stage);
+        contacts = cs_ranks_share(packed->ranks)->all_contacts;
+    }
+    return 4 * visits > contacts ? CS_RECOMPUTE : CS_ADD;
 }
 
 /* The number of tasks of a phase: see the table above. */
@@ -142,7 +148,10 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
             cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
         group->factors.scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
         if (!group->factors.scaled) return cs_no_memory(error, "the factors of A");
-        if (cs_fill_factors(packed, g)) return CS_OK;
+        int fits = cs_fill_factors(packed, g);
+        if (packed->ranks) fits = cs_ranks_all(packed->ranks, fits);
+        if (fits) return CS_OK;
+        if (group->factors.form == CS_GENERAL) return cs_ranks_status(packed->ranks, error);
         group->factors.form = CS_GENERAL;
         group->factors.handedness = 1;
     }
@@ -194,7 +203,15 @@ static int is_gathered(const cs_packed_group *group)
     return group->lanes == 1 || group->factors.contribution;
 }
 
-/* Lists the terms of each body's velocity: the sides of its contacts in gathered groups, by group and visit. */
+/* visit (count) <- the visit to each block of a group. */
+static void invert_visits(const cs_packed *packed, int g, int64_t *visit)
+{
+    const int64_t *index = packed->schedule->visit[g];
+    for (int64_t v = 0; v < packed->group[g].count; v++) visit[index[v]] = v;
+}
+
+/* Lists the terms of each body's velocity: the sides of its contacts in gathered groups, by group and visit; or, where the
+ * first stage is simultaneous, by group and block, so that Jacobi's bits do not depend on the order. */
 static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     /* Allocate. */
@@ -203,9 +220,17 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
     for (int g = 0; g < problem->block_groups; g++)
         if (is_gathered(&packed->group[g]))
             sides += packed->group[g].partners * packed->group[g].count;
+    const cs_schedule *schedule = packed->schedule;
+    int by_block =
+        schedule->stages && schedule->stage[0].kind == CS_SIMULTANEOUS && !schedule->natural;
+    cs_arena scratch = {0};
+    int64_t *visit = cs_arena_take_unset(&scratch, by_block ? problem->blocks : 0, sizeof(int64_t));
     packed->gather_start = cs_arena_take(arena, problem->bodies + 2, sizeof(int64_t));
     packed->gather = cs_arena_take_unset(arena, sides, sizeof(cs_velocity_term));
-    if (cs_arena_failed(arena)) return cs_no_memory(error, "the factors of A");
+    if (cs_arena_failed(arena) || !visit) {
+        cs_arena_clear(&scratch);
+        return cs_no_memory(error, "the factors of A");
+    }
 
     /* Counting sort by body: the first pass counts the terms, the second one writes them. */
     int64_t *next = packed->gather_start + 1;
@@ -213,8 +238,10 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
         for (int g = 0; g < problem->block_groups; g++) {
             const cs_block_group *blocks = &problem->block_group[g];
             if (!is_gathered(&packed->group[g])) continue;
-            for (int64_t v = 0; v < blocks->count; v++)
+            if (by_block) invert_visits(packed, g, visit);
+            for (int64_t n = 0; n < blocks->count; n++)
                 for (int side = 0; side < cs_block_partners(blocks); side++) {
+                    int64_t v = by_block ? visit[n] : n;
                     int64_t index = packed->schedule->visit[g][v];
                     int64_t body = cs_partner_body(blocks, index, side);
                     if (!cs_partner_moves(blocks, index, side)) continue;
@@ -227,6 +254,7 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
         for (int64_t body = 0; body < problem->bodies && !filling; body++)
             next[body + 1] += next[body];
     }
+    cs_arena_clear(&scratch);
     return CS_OK;
 }
 
@@ -493,6 +521,7 @@ static int keeps_form(const cs_packed *packed, int g)
     int handedness = factors->handedness;
     if (packed->group[g].lanes > 1 && !packed->general)
         cs_choose_form(packed, g, &form, &handedness);
+    if (!handedness) handedness = 1;
     return form == factors->form && (form == CS_GENERAL || handedness == factors->handedness);
 }
 
@@ -524,6 +553,7 @@ const cs_scheme cs_scheme_factorized = {
     .refill = refill,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64, factorized_refresh_mixed},
     .subtract_products = subtract_factors_mixed,
+    .merge = FACTORIZED_MERGE,
     .tasks = tasks,
     .run = {factorized_run_f32, factorized_run_f64, factorized_run_mixed},
 };

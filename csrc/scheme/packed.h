@@ -204,7 +204,16 @@ typedef struct cs_packed {
     int64_t *gather_start;         /* (bodies + 1) into gather */
     cs_velocity_term *gather;      /* the terms of each body's velocity */
 
-    cs_sweep_stats *part;          /* (parts of all stages): statistics of the last sweep */
+    struct cs_ranks
+        *ranks; /* that share the problem (distributed/ranks.h); NULL: it is on one rank */
+    unsigned char
+        *absent; /* (parts of all stages): whether another rank visits the part; or NULL */
+    int64_t *impulse_place; /* (rows): where each impulse is in lambda; NULL without `absent` */
+    int64_t **change_from,
+        **change_to;      /* (stages): where changes of parts are that go to other ranks and come
+                                         * from them, in `velocity`; NULL without `absent` */
+    double *owner_sum;    /* (owners of the schedule): scratch for sums over parts of the problem */
+    cs_sweep_stats *part; /* (parts of all stages): statistics of the last sweep */
     struct cs_stage_phase *phase;  /* (phases): what a sweep does, in order */
     struct cs_phase *shared_phase; /* (phases, or stages): those that run, in their own order */
     int64_t *backward;             /* (phases): the order of the phases in a backward sweep */

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "core/parallel.h"
+#include "distributed/ranks.h"
 
 #include <string.h>
 
@@ -189,7 +190,8 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     const cs_problem *problem = packed->problem;
     packed->damping = 1;
     packed->part = cs_arena_take(arena, packed->schedule->parts, sizeof *packed->part);
-    if (!packed->part) return cs_no_memory(error, "packing the problem");
+    packed->owner_sum = cs_arena_take(arena, packed->schedule->owners, sizeof(double));
+    if (!packed->part || !packed->owner_sum) return cs_no_memory(error, "packing the problem");
 
     /* Choose the groups in batches, and allocate the arrays of all groups. */
     cs_status status = cs_describe_groups(packed, arena, error);
@@ -205,6 +207,76 @@ cs_status cs_pack_common(cs_packed *packed, const cs_local *local, int weighted,
     if (!packed->lambda) return cs_no_memory(error, "packing the problem");
     cs_loop_copy(packed->setup_threads, packed->lambda, NULL, packed->impulses, bytes);
     return CS_OK;
+}
+
+/* Where a part of a stage, which belongs to `owner`, has its copy of a body's velocity. */
+static int64_t find_copy(const cs_packed *packed, const cs_stage *stage, int64_t owner,
+                         int64_t body)
+{
+    const cs_schedule *schedule = packed->schedule;
+    for (int64_t p = stage->first_part; p < stage->first_part + stage->parts; p++) {
+        if (schedule->owner[p] != owner) continue;
+        for (int64_t i = packed->copy_start[p]; i < packed->copy_start[p + 1]; i++)
+            if (packed->copy[i].shared == packed->body_place[body]) return packed->copy[i].own;
+    }
+    return packed->first_spare; /* never: the share has been checked */
+}
+
+/* Finds the copies of velocities whose changes travel between ranks. */
+static cs_status pack_changes(cs_packed *packed, cs_arena *arena, cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    packed->change_from = cs_arena_take(arena, schedule->stages, sizeof(int64_t *));
+    packed->change_to = cs_arena_take(arena, schedule->stages, sizeof(int64_t *));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        cs_changes changes = cs_ranks_changes(packed->ranks, s);
+        int64_t *from = cs_arena_take_unset(arena, changes.sends, sizeof(int64_t));
+        int64_t *to = cs_arena_take_unset(arena, changes.receives, sizeof(int64_t));
+        if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
+        for (int64_t i = 0; i < changes.sends; i++)
+            from[i] = find_copy(packed, stage, changes.send_part[i], changes.send_body[i]);
+        for (int64_t i = 0; i < changes.receives; i++)
+            to[i] = find_copy(packed, stage, changes.receive_part[i], changes.receive_body[i]);
+        packed->change_from[s] = from;
+        packed->change_to[s] = to;
+    }
+    return CS_OK;
+}
+
+/* For ranks that visit contacts for each other: which parts are absent, and where impulses are. */
+static cs_status pack_absent(cs_packed *packed, cs_arena *arena, cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    const cs_problem *problem = packed->problem;
+    if (!cs_ranks_borrow(packed->ranks)) return CS_OK;
+    packed->absent = cs_arena_take(arena, schedule->parts, 1);
+    packed->impulse_place = cs_arena_take_unset(arena, problem->rows, sizeof(int64_t));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
+
+    /* Parts of disjoint stages that belong to other ranks. */
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        for (int64_t p = stage->first_part; p < stage->first_part + stage->parts; p++)
+            packed->absent[p] =
+                (stage->kind == CS_DISJOINT || stage->kind == CS_CONCURRENT) &&
+                !cs_ranks_own(packed->ranks, schedule->owner[p]);
+    }
+
+    /* Impulses of batches lie lane by lane. */
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_packed_group *group = &packed->group[g];
+        for (int64_t v = 0; v < group->count; v++)
+            for (int i = 0; i < group->rows; i++) {
+                int64_t row = cs_group_row(&problem->block_group[g], schedule->visit[g][v]) + i;
+                packed->impulse_place[row] =
+                    group->lanes == 1 ? group->row[v] + i
+                                      : group->first_impulse +
+                                            cs_packed_place(group, v, group->rows, i);
+            }
+    }
+    return pack_changes(packed, arena, error);
 }
 
 /* packed->backward <- the phases, with the stages from the last to the first. The phases of one stage keep their
@@ -251,7 +323,7 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
         if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
     }
     list_backwards(packed);
-    return CS_OK;
+    return pack_absent(packed, arena, error);
 }
 
 void cs_convert(cs_dtype precision, void *to, int64_t at, const double *from, int64_t count)

@@ -69,6 +69,9 @@ typedef struct cs_scheme {
      * `refresh`. */
     void (*subtract_products)(cs_packed *packed);
 
+    /* The phase that adds up the changes of the parts of a concurrent stage; 0 if there is none. */
+    int merge;
+
     /* A stage runs in phases, one after another. Returns the number of tasks of a phase; -1 behind the last one. */
     int64_t (*tasks)(const cs_packed *packed, const cs_stage *stage, int phase);
 

@@ -8,6 +8,7 @@
 #include "core/instructions.h"
 #include "core/loop.h"
 #include "core/parallel.h"
+#include "distributed/ranks.h"
 #include "order/vectorizable.h"
 
 #include <stdio.h>
@@ -25,12 +26,13 @@ static const cs_wide_kernels *const builds[] = {
 
 /* ---- tests whether batches are possible ------------------------------------------------------- */
 
-/* Whether a kernel can visit the contacts of a group. */
+/* Whether a kernel can visit the contacts of a group: on several ranks, of which some may have none, by their kind alone. */
 static int has_kernel(const cs_packed *packed, int g, cs_local local)
 {
     const cs_block_group *blocks = &packed->problem->block_group[g];
     if (packed->device_kernels && blocks->partners != CS_PAIR) return 0;
-    return !cs_solves_block(local) && cs_fits_lanes(blocks);
+    int fits = packed->ranks ? cs_shape_fits_lanes(blocks) : cs_fits_lanes(blocks);
+    return !cs_solves_block(local) && fits;
 }
 
 /* Whether the stages can be visited in batches. A simultaneous stage can if it is the only one. */
@@ -236,8 +238,35 @@ static void lay_group(const cs_packed *packed, int g, int lanes, int pieces, int
     if (pieces > 1) cs_parallel(pieces, shift_slots, walk);
 }
 
+/* The slots and visits of a group in the parts of stages that belong to this rank. */
+static void count_own(const cs_packed *packed, int g, int lanes, const batches *to, double *slots,
+                      double *visits)
+{
+    const cs_schedule *schedule = packed->schedule;
+    for (int64_t p = 0; p < schedule->parts; p++) {
+        if (!cs_ranks_own(packed->ranks, schedule->owner[p])) continue;
+        for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++) {
+            const cs_range *range = &schedule->range[r];
+            if (range->group != g || !range->count) continue;
+            int64_t first = to->slot[range->first] / lanes;
+            int64_t last = to->slot[range->first + range->count - 1] / lanes;
+            *slots += (double)((last - first + 1) * lanes);
+            *visits += (double)range->count;
+        }
+    }
+}
+
+/* The sum over all ranks of numbers that are whole. */
+static double sum_of_ranks(cs_ranks *ranks, double own)
+{
+    const double *all = cs_ranks_gather(ranks, &own, 1);
+    double sum = 0;
+    for (int r = 0; all && r < cs_ranks_count(ranks); r++) sum += all[r * CS_RANKS_NUMBERS];
+    return sum;
+}
+
 /* Puts the visits of all groups that have a kernel into batches of so many lanes. Returns the fraction of slots with a
- * visit. */
+ * visit, of all ranks. */
 static double lay_groups(const cs_packed *packed, const cs_local *local, int lanes, int pieces,
                          int32_t *touched, batches *to)
 {
@@ -245,8 +274,16 @@ static double lay_groups(const cs_packed *packed, const cs_local *local, int lan
     for (int g = 0; g < packed->problem->block_groups; g++) {
         if (!has_kernel(packed, g, local[g])) continue;
         lay_group(packed, g, lanes, pieces, touched, &to[g]);
+        if (packed->ranks) {
+            count_own(packed, g, lanes, &to[g], &slots, &visits);
+            continue;
+        }
         slots += (double)to[g].slots;
         visits += (double)packed->group[g].count;
+    }
+    if (packed->ranks) {
+        slots = sum_of_ranks(packed->ranks, slots);
+        visits = sum_of_ranks(packed->ranks, visits);
     }
     return slots > 0 ? visits / slots : 0;
 }
@@ -263,12 +300,31 @@ static const cs_wide_kernels *choose_kernels(const cs_packed *packed, const cs_l
         return given;
     }
     for (int i = CS_INSTRUCTION_SETS - 1; i >= 0; i--) {
-        int lanes = builds[i]->lanes[packed->dtype];
-        if (cs_instructions_run(i) && lanes >= CS_WORTH_LANES &&
+        int lanes = builds[i]->lanes[packed->dtype], runs = cs_instructions_run(i);
+        if (packed->ranks) runs = cs_ranks_all(packed->ranks, runs);
+        if (runs && lanes >= CS_WORTH_LANES &&
             lay_groups(packed, local, lanes, pieces, touched, to) >= CS_WORTH_FILL)
             return builds[i];
     }
     return NULL;
+}
+
+/* Chooses the form that the contacts of a group have on all ranks. Collective. */
+static void join_forms(cs_ranks *ranks, cs_packed_factors *factors)
+{
+    const double own[2] = {factors->form, factors->handedness};
+    const double *all = cs_ranks_gather(ranks, own, 2);
+    for (int r = 0; all && r < cs_ranks_count(ranks); r++) {
+        cs_form form = (cs_form)all[r * CS_RANKS_NUMBERS];
+        int handedness = (int)all[r * CS_RANKS_NUMBERS + 1];
+        int differ = handedness && factors->handedness && handedness != factors->handedness;
+        if (form == CS_GENERAL || differ) factors->form = CS_GENERAL;
+        else if (form == CS_SOLIDS && factors->form != CS_GENERAL) factors->form = CS_SOLIDS;
+        if (!factors->handedness) factors->handedness = handedness;
+    }
+
+    /* Uncompressed factors have none. */
+    if (factors->form == CS_GENERAL) factors->handedness = 1;
 }
 
 /* Describes the batches of a group, and chooses the form of its factors. */
@@ -281,8 +337,10 @@ static void describe_batches(cs_packed *packed, int g, const batches *laid)
     group->slot = laid->slot;
     group->used = laid->used;
     group->factors.handedness = 1;
-    if (!packed->general)
-        cs_choose_form(packed, g, &group->factors.form, &group->factors.handedness);
+    if (packed->general) return;
+    cs_choose_form(packed, g, &group->factors.form, &group->factors.handedness);
+    if (packed->ranks) join_forms(packed->ranks, &group->factors);
+    if (!group->factors.handedness) group->factors.handedness = 1;
 }
 
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
@@ -295,7 +353,9 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     for (int g = 0; g < packed->problem->block_groups; g++)
         fitting += has_kernel(packed, g, local[g]);
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
-    if (!stages_fit(packed) || !velocities_fit(packed)) return CS_OK;
+    int fit = stages_fit(packed) && velocities_fit(packed);
+    if (packed->ranks) fit = cs_ranks_all(packed->ranks, fit);
+    if (!fit) return CS_OK;
 
     /* Batches can update u after each visit or recompute it, but not add or accumulate changes. */
     cs_velocities velocities = cs_velocities_of(packed);

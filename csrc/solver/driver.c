@@ -52,6 +52,10 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     run.over_factors = iteration && iteration->of_sweeps && cs_judges_over_factors(solver);
     run.patience = cs_patience_of(solver, &run.stagnation);
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
+    if (solver->ranks) {
+        int stops = run.control && run.control->every_iteration;
+        run.asks_ranks = cs_ranks_any(solver->ranks, stops) || budget->deadline < INFINITY;
+    }
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
 }
@@ -264,8 +268,8 @@ void cs_run_forget_change(cs_run *run)
 
 /* ---- polling the caller's control -------------------------------------------------------------- */
 
-/* Polls the control if that is due: sets `stopped`, also at the deadline, or fails with CS_INTERRUPTED. */
-static cs_status poll(cs_run *run, cs_error *error)
+/* Polls this rank's control if that is due: sets `stopped`, also at the deadline, or fails with CS_INTERRUPTED. */
+static cs_status poll_own(cs_run *run, cs_error *error)
 {
     /* Whether a poll is due. */
     const cs_control *control = run->control;
@@ -283,6 +287,18 @@ static cs_status poll(cs_run *run, cs_error *error)
     cs_status status = cs_ask(solver, control, run->number, &run->stopped, error);
     enter_mode(run);
     return status;
+}
+
+/* The same for all ranks: what one of them wants, all do. Without a deadline or a callback nobody wants to stop. */
+static cs_status poll(cs_run *run, cs_error *error)
+{
+    cs_status status = poll_own(run, error);
+    if (status || !run->solver->ranks) return status;
+    double wishes[2] = {run->stopped, run->late};
+    if (run->asks_ranks) cs_ranks_largest(run->solver->ranks, wishes, 2);
+    run->stopped = wishes[0] != 0;
+    run->late = wishes[1] != 0;
+    return cs_ranks_status(run->solver->ranks, error);
 }
 
 int cs_run_is_cancelled(void *context)
@@ -406,6 +422,7 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     const cs_options *options = &solver->options;
     const cs_control *control = run->control;
     int64_t k = run->number;
+    if (solver->ranks) return 1;
     if ((control && control->every_iteration) || solver->previous) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
     if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
@@ -532,6 +549,7 @@ double cs_run_largest_impulse(const cs_run *run)
     fetch(run);
     for (int64_t i = 0; i < run->solver->problem->rows; i++)
         largest = fmax(largest, fabs(run->solver->lambda[i]));
+    cs_ranks_largest(run->solver->ranks, &largest, 1);
     return largest;
 }
 
@@ -636,6 +654,7 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
 
     /* Fill the result. */
     if (!status) status = hand_out(run, restores, result);
+    if (!status) status = cs_ranks_status(solver->ranks, run->error);
     if (restores) result->best_iteration = run->best_number;
     result->rollbacks = run->rollbacks;
     leave_mode(run);

@@ -39,6 +39,7 @@ typedef struct cs_run {
     int finished;  /* set by `next` if there is no further step */
     int converged, stopped;
     int aborted;        /* the caller aborted within a step */
+    int asks_ranks;     /* whether ranks ask each other after each iteration who wants to stop */
     int late;           /* stopped by max_seconds */
     int proven;         /* stopped by a proof that there is no solution */
     double step_began;  /* cs_seconds at which the present step began */

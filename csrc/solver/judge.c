@@ -92,8 +92,9 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->judge.response = cs_arena_take_unset(arena, problem->rows, sizeof(double));
     double **blocks[] = {&solver->judge.scale, &solver->judge.speed, &solver->judge.largest,
                          &solver->judge.reach};
+    int64_t shared = solver->ranks ? cs_ranks_share(solver->ranks)->shared_islands : 0;
     for (int i = 0; i < 4; i++)
-        *blocks[i] = cs_arena_take_unset(arena, problem->blocks, sizeof(double));
+        *blocks[i] = cs_arena_take_unset(arena, problem->blocks + shared, sizeof(double));
     solver->judge.magnitude = cs_arena_take_unset(arena, problem->rows, sizeof(double));
     solver->judge.ray.earlier =
         cs_loop_take(solver->setup_threads, arena, problem->rows, sizeof(double));
@@ -105,12 +106,15 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
      * a_s. */
     solver->judge.islands =
         cs_number_all_islands(problem, solver->setup_threads, solver->judge.island);
+    if (solver->judge.islands < shared) solver->judge.islands = shared;
     solver->judge.alone = cs_problem_calls_back(problem);
     solver->judge.begun = 0;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
     solver->judge.immovable_row =
         cs_has_immovable_rows(problem, solver->setup_threads, solver->factors.rho);
+    if (solver->ranks)
+        solver->judge.immovable_row = cs_ranks_any(solver->ranks, solver->judge.immovable_row);
     solver->judge.handed_over = 0;
     cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
     return CS_OK;
@@ -141,6 +145,7 @@ void cs_judge_scales(cs_solver *solver)
         .response = judge->response,
         .island = judge->island,
         .islands = judge->islands,
+        .ranks = solver->ranks,
         .threads = cs_judge_threads(solver),
         .scale = judge->scale,
         .speed = judge->speed,
@@ -175,11 +180,13 @@ void cs_judge_begin(cs_solver *solver)
     judge->settles = judge->immovable_row;
     for (int64_t k = 0; k < solver->problem->blocks && !judge->settles; k++)
         judge->settles = judge->scale[k] == 0;
+    if (solver->ranks) judge->settles = cs_ranks_any(solver->ranks, judge->settles);
 
     /* The b that counts as zero in immovable rows. */
     double largest_b = 0;
     for (int64_t i = 0; i < solver->problem->rows && judge->immovable_row; i++)
         largest_b = fmax(largest_b, fabs(solver->b[i]));
+    cs_ranks_largest(solver->ranks, &largest_b, 1);
     judge->noise = CS_B_UNITS * DBL_EPSILON * largest_b;
 }
 
@@ -368,14 +375,20 @@ static double growth(const cs_solver *solver, const double *x, const double *y)
     return largest;
 }
 
+/* Whether the solve looks for proofs that there is no solution. Ranks do not. */
+static int seeks_proofs(const cs_solver *solver)
+{
+    return judges_by_velocity(solver) && !solver->ranks;
+}
+
 int64_t cs_next_ray(const cs_solver *solver)
 {
-    return judges_by_velocity(solver) ? solver->judge.ray.next : INT64_MAX;
+    return seeks_proofs(solver) ? solver->judge.ray.next : INT64_MAX;
 }
 
 int cs_ray_is_due(const cs_solver *solver, int64_t number)
 {
-    return number >= solver->judge.ray.next && judges_by_velocity(solver);
+    return number >= solver->judge.ray.next && seeks_proofs(solver);
 }
 
 /* Refinement steps of a direction that was found after so many iterations. */
@@ -574,7 +587,7 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
     int unsatisfied = has_unsatisfied_row(solver);
 
     /* Look for a proof, unless the solve converged within the reachable accuracy, or ran out of time. */
-    if ((!met && !late) || inaccurate || unsatisfied) {
+    if (seeks_proofs(solver) && ((!met && !late) || inaccurate || unsatisfied)) {
         cs_status status =
             prove_at_end(solver, result->iterations, unsatisfied, budget->is_link, error);
         if (status) return status;

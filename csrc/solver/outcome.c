@@ -23,6 +23,7 @@ cs_state cs_state_of(const cs_solver *solver)
         .delta_norm = NAN,
         .no_tolerance = solver->fixed_iterations,
         .threads = cs_judge_threads(solver),
+        .ranks = solver->ranks,
         .lambda = solver->lambda,
         .xi = solver->xi,
     };

@@ -29,6 +29,7 @@ static double correct(cs_solver *solver)
     /* The largest change of an impulse. */
     for (int64_t i = 0; i < solver->problem->rows; i++)
         largest = fmax(largest, solver->factors.r[i] * fabs(after[i] - before[i]));
+    cs_ranks_largest(solver->ranks, &largest, 1);
     return largest;
 }
 

@@ -9,6 +9,7 @@
 #include "order/components.h"
 #include "solver/accelerate.h"
 #include "solver/judge.h"
+#include "solver/on_ranks.h"
 #include "solver/options.h"
 
 #include <math.h>
@@ -68,6 +69,16 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     options.threads = solver->setup_threads > 1 ? solver->options.threads : 1;
     options.exact_threads = solver->options.exact_threads;
     cs_plan *plan;
+
+    /* Ranks have a plan. */
+    if (solver->ranks) {
+        cs_status status =
+            cs_share_plan(cs_ranks_share(solver->ranks), problem, &scratch, &plan, error);
+        if (!status)
+            status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
+        cs_arena_clear(&scratch);
+        return status;
+    }
 
     /* "auto" looks for what is fast on a processor; a device has many threads for the contacts of a colour. */
     const cs_order *order = solver->order;
@@ -186,7 +197,7 @@ static cs_status pack_values(cs_solver *solver, extent what, cs_pack_request *re
                              cs_budget *budget, cs_error *error)
 {
     const cs_packing *packing = &solver->packing;
-    int refilled = what == VALUES && solver->backend->refill &&
+    int refilled = what == VALUES && solver->backend->refill && !solver->ranks &&
                    solver->backend->refill(packing->state, request, solver->roots_changed);
     if (refilled) return CS_OK;
     cs_packing_release(&solver->packing);
@@ -227,6 +238,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .device_sweeps = (int)cs_device_sweeps_of(options->device_sweeps),
         .single_prox = strcmp(options->device_prox, "single") == 0,
         .general = options->general,
+        .ranks = solver->ranks,
         .local = local,
         .points = steps ? steps->points(solver) : 0,
     };
@@ -312,8 +324,11 @@ static cs_status find_islands(cs_solver *solver, cs_error *error)
     int64_t blocks = solver->problem->blocks;
     solver->judge.island = cs_arena_take_unset(&solver->kept, blocks, sizeof(int64_t));
     if (!solver->judge.island) return cs_no_memory(error, "islands");
-    return cs_find_islands(solver->problem, solver->setup_threads, solver->judge.island,
-                           &solver->island_count, error);
+    cs_status status = cs_find_islands(solver->problem, solver->setup_threads,
+                                       solver->judge.island, &solver->island_count, error);
+    if (!status && solver->ranks)
+        solver->island_count = cs_islands_on_ranks(solver, solver->judge.island);
+    return status;
 }
 
 /* For the cancellation of a set-up: whether the caller aborts. An answer to stop is ignored, because there is no
@@ -418,9 +433,11 @@ static cs_status prepare(cs_solver *solver, const cs_control *control, cs_error 
     return status;
 }
 
-cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs_options *options,
-                         const cs_composition *composition, const cs_backend *backend,
-                         const cs_control *control, cs_error *error)
+/* Makes a solver; `share` NULL: the problem is on one rank. */
+static cs_status make(cs_solver **result, const cs_problem *problem, const cs_options *options,
+                      const cs_composition *composition, const cs_backend *backend,
+                      const cs_share *share, struct cs_transport *transport, int *known,
+                      const cs_control *control, cs_error *error)
 {
     /* The solver, and its options. */
     *result = NULL;
@@ -438,6 +455,7 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     if (!status && !backend) status = cs_device_backend(options->device, &solver->backend, error);
     if (!status)
         status = cs_instructions_find(solver->options.instructions, &solver->instructions, error);
+    if (share) status = cs_join_ranks(solver, share, transport, status, known, error);
 
     /* Copies of the caller's lists, the method's state, and the data that depend on the problem. */
     if (!status) status = keep_lists(solver, error);
@@ -449,6 +467,22 @@ cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs
     }
     *result = solver;
     return CS_OK;
+}
+
+cs_status cs_solver_make(cs_solver **result, const cs_problem *problem, const cs_options *options,
+                         const cs_composition *composition, const cs_backend *backend,
+                         const cs_control *control, cs_error *error)
+{
+    return make(result, problem, options, composition, backend, NULL, NULL, NULL, control, error);
+}
+
+cs_status cs_solver_make_on_ranks(cs_solver **result, const cs_problem *problem,
+                                  const cs_options *options, const cs_share *share,
+                                  struct cs_transport *transport, int *known,
+                                  const cs_control *control, cs_error *error)
+{
+    *known = 0;
+    return make(result, problem, options, NULL, NULL, share, transport, known, control, error);
 }
 
 cs_status cs_solver_make_part(cs_solver **result, const cs_solver *whole, const cs_problem *problem,
@@ -497,6 +531,7 @@ void cs_solver_destroy(cs_solver *solver)
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->kept);
     cs_arena_clear(&solver->given);
+    cs_ranks_free(solver->ranks);
     cs_release(solver);
 }
 
@@ -671,6 +706,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     const cs_control *control = budget->control;
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
+    cs_ranks_begin(solver->ranks);
     if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
     if (solver->version != solver->problem->version) {
         solver->together = watched;
@@ -680,12 +716,12 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 
     /* The data and the first iterate. */
     cs_budget_begin(budget, solver->options.max_seconds);
-    status = load_data(solver, b, parameters, error);
+    status = cs_ranks_agree(solver->ranks, load_data(solver, b, parameters, error), error);
     if (status) return status;
     double since = cs_check_begins(solver, budget);
     cs_judge_begin(solver);
     cs_check_ends(solver, budget, since);
-    status = load_impulses(solver, initial, error);
+    status = cs_ranks_agree(solver->ranks, load_impulses(solver, initial, error), error);
     if (status) return status;
 
     /* Undo what the last solve changed: R, and its results. */
@@ -739,7 +775,8 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
 
 int cs_solver_evaluates(const cs_solver *solver)
 {
-    return !solver->fixed_iterations || cs_history_needs_state(&solver->history);
+    return !solver->fixed_iterations || cs_history_needs_state(&solver->history) ||
+           solver->ranks;
 }
 
 cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, double *to,

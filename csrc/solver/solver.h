@@ -3,6 +3,7 @@
 #define CS_SOLVER_H
 
 #include "backend/backend.h"
+#include "distributed/ranks.h"
 #include "linalg/lanczos.h"
 #include "measure/certificate.h"
 #include "solver/history.h"
@@ -127,6 +128,7 @@ struct cs_solver {
     cs_factors factors;
     cs_judge judge;
     cs_shared_products products; /* products with A, where iterates are judged */
+    cs_ranks *ranks; /* that share the problem; NULL: it is on one rank */
     double *b, *parameters;      /* (rows), (parameters): of this solve */
     cs_loaded loaded;
     double *lambda, *xi;  /* (rows), in double precision, for the measures */
@@ -249,6 +251,11 @@ void cs_multiply_symmetric(void *context, const double *x, double *y);
 /* start (rows) <- a start of cs_lanczos with a component along every eigenvector: fixed pseudo-random numbers. It is
  * zero in immovable rows, so that these do not make A singular. */
 void cs_lanczos_start(const cs_problem *problem, const double *rho, double *start);
+
+/* The spectrum of A, or of another matrix with these products, where sums are taken by parts of the problem if the schedule
+ * has them (solver/steps/part_sums.c). start (rows) is scratch. Returns -1 if memory runs out. */
+int cs_solver_lanczos(const cs_solver *solver, cs_product product, void *context, double *start,
+                      cs_spectrum *spectrum);
 
 /* For methods that split masses: counts the blocks that touch each body; diagonal (m, m) <- A_kk of block `index`, as
  * if each body's mass were divided by that count. */

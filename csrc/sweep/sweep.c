@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/costs.h"
+#include "distributed/ranks.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,6 +55,76 @@ static void run_paced(cs_packed *packed)
     cs_pace_learn(&packed->pace, shares, cs_clock() - start);
 }
 
+/* Consecutive phases, from number `first` on, of one stage. */
+typedef struct stage_run {
+    cs_packed *packed;
+    int64_t first;
+} stage_run;
+
+static void run_task_of_stage(void *context, int64_t p, int64_t task)
+{
+    const stage_run *run = context;
+    run_task(run->packed, run->first + p, task);
+}
+
+/* Runs the phases first .. end - 1 on the threads of the sweep. */
+static void run_phases(cs_packed *packed, int64_t first, int64_t end)
+{
+    stage_run run = {packed, first};
+    int threads = packed->threads;
+    for (int64_t p = first; p < end && threads <= 1; p++)
+        for (int64_t task = 0; task < phase_of(packed, p)->tasks; task++) run_task(packed, p, task);
+    if (threads <= 1 || first == end) return;
+    for (int64_t p = first; p < end; p++) {
+        const cs_stage_phase *phase = phase_of(packed, p);
+        packed->shared_phase[p] = (cs_phase){phase->tasks, is_brief(packed, phase)};
+    }
+    cs_phases_run(&(cs_phases){end - first, packed->shared_phase + first, run_task_of_stage, &run},
+                  threads);
+}
+
+/* Runs the stages; after each of them, u of ghost bodies comes from the ranks that own them. Stages without contacts of
+ * this rank have no phases. */
+static void run_on_ranks(cs_packed *packed)
+{
+    const cs_schedule *schedule = packed->schedule;
+    int64_t stages = schedule->stages, first = 0;
+    for (int64_t i = 0; i < stages; i++) {
+        int64_t s = packed->backwards ? stages - 1 - i : i, end = first;
+        while (end < packed->phases && phase_of(packed, end)->stage == &schedule->stage[s]) end++;
+
+        /* The changes of concurrent parts come to the owners of the bodies before they are added. */
+        int64_t merge = first;
+        while (merge < end && phase_of(packed, merge)->number != packed->scheme->merge) merge++;
+        run_phases(packed, first, merge);
+        if (packed->absent)
+            cs_ranks_exchange_changes(packed->ranks, s, packed->velocity, packed->change_from[s],
+                                      packed->change_to[s]);
+        run_phases(packed, merge, end);
+        cs_ranks_return(packed->ranks, s, packed->velocity, packed->body_place);
+        cs_ranks_exchange(packed->ranks, s, packed->velocity, packed->body_place);
+        first = end;
+    }
+    cs_ranks_exchange_impulses(packed->ranks, packed->lambda, packed->impulse_place);
+}
+
+/* Combines the statistics over the parts of the problem: those of the parts of stages that belong to each, then those of
+ * the parts in their order, on whatever ranks they are. */
+static void add_by_owners(cs_packed *packed, cs_sweep_stats *stats)
+{
+    const cs_schedule *schedule = packed->schedule;
+    double *sum = packed->owner_sum, unfinished = 0;
+    for (int64_t p = 0; p < schedule->owners; p++) sum[p] = 0;
+    for (int64_t p = 0; p < schedule->parts; p++) {
+        const cs_sweep_stats *part = &packed->part[p];
+        sum[schedule->owner[p]] += part->merit;
+        if (cs_ranks_own(packed->ranks, schedule->owner[p])) unfinished += (double)part->unfinished;
+    }
+    stats->merit =
+        cs_ranks_tally(packed->ranks, sum, schedule->owners, &stats->residual, &unfinished);
+    stats->unfinished = (int64_t)unfinished;
+}
+
 /* packed->kept <- lambda, in groups whose visits do not copy it themselves (which costs less time). */
 static void keep_impulses(cs_packed *packed)
 {
@@ -61,13 +132,13 @@ static void keep_impulses(cs_packed *packed)
     for (int g = 0; g < packed->problem->block_groups; g++) {
         const cs_packed_group *group = &packed->group[g];
         size_t first = size * (size_t)group->first_impulse;
-        if (!group->keeps)
+        if (!group->keeps || packed->absent)
             memcpy((char *)packed->kept + first, (char *)packed->lambda + first,
                    size * (size_t)(group->slots * group->rows));
     }
 }
 
-void cs_sweep_combine(const cs_packed *packed, cs_sweep_stats *stats)
+void cs_sweep_combine(cs_packed *packed, cs_sweep_stats *stats)
 {
     /* In order: the result is the same for any number of threads. */
     *stats = (cs_sweep_stats){0};
@@ -77,6 +148,7 @@ void cs_sweep_combine(const cs_packed *packed, cs_sweep_stats *stats)
         stats->merit += part->merit;
         stats->unfinished += part->unfinished;
     }
+    if (packed->schedule->owner) add_by_owners(packed, stats);
     if (isnan(stats->merit)) stats->residual = NAN; /* the maximum above ignores NaN */
 }
 
@@ -86,7 +158,8 @@ void cs_sweep(cs_packed *packed, cs_sweep_stats *stats)
     const cs_scheme *scheme = packed->scheme;
     packed->products += scheme->begin ? scheme->begin(packed) : packed->matrix_blocks;
     if (packed->kept) keep_impulses(packed);
-    if (packed->paced && packed->threads > 1) run_paced(packed);
+    if (packed->ranks) run_on_ranks(packed);
+    else if (packed->paced && packed->threads > 1) run_paced(packed);
     else run_on(packed, packed->threads);
     packed->kept = NULL;
 

@@ -3,6 +3,8 @@
 #include "core/clock.h"
 #include "transport/threads.h"
 
+#include <math.h>
+
 /* One rank's exchange with its partner, and its buffers. */
 typedef struct pair {
     cs_exchange *exchange;
@@ -34,19 +36,57 @@ static void free_pair(pair *p)
     cs_arena_clear(&p->arena);
 }
 
-cs_status cs_exchange_cost(cs_transport *transport, int64_t bytes, int64_t count, double *seconds,
-                           cs_error *error)
+/* Mean seconds of a reading of the clock. */
+static double reading_cost(void)
+{
+    enum { READINGS = 200 };
+    double start = cs_clock(), end = start;
+    for (int i = 0; i < READINGS; i++) end = cs_clock();
+    return (end - start) / READINGS;
+}
+
+/* One exchange with a pause in it; own <- the seconds in which the rank was within the transport. */
+static cs_status run_with_pause(cs_exchange *exchange, double pause, double *own, cs_error *error)
+{
+    double start = cs_clock();
+    cs_status status = cs_exchange_begin(exchange, error);
+    double begun = cs_clock(), now = begun;
+    while (now - begun < pause) now = cs_clock();
+    double resumed = cs_clock();
+    if (!status) status = cs_exchange_end(exchange, error);
+    *own = begun - start + (cs_clock() - resumed);
+    return status;
+}
+
+static cs_status run_without_pause(cs_exchange *exchange, int64_t count, double *seconds,
+                                   cs_error *error)
+{
+    cs_status status = CS_OK;
+    double start = cs_clock();
+    for (int64_t i = 0; i < count && !status; i++) {
+        status = cs_exchange_begin(exchange, error);
+        if (!status) status = cs_exchange_end(exchange, error);
+    }
+    *seconds = (cs_clock() - start) / (double)count;
+    return status;
+}
+
+cs_status cs_exchange_cost(cs_transport *transport, int64_t bytes, int64_t count, double pause,
+                           double *seconds, cs_error *error)
 {
     pair own;
     cs_error local = {0};
     cs_status status = make_pair(&own, transport, bytes, &local);
     status = cs_transport_agree(transport, status, &local);
-    double start = cs_clock();
-    for (int64_t i = 0; i < count && !status; i++) {
-        status = cs_exchange_begin(own.exchange, &local);
-        if (!status) status = cs_exchange_end(own.exchange, &local);
+
+    *seconds = 0;
+    if (!status && !(pause > 0)) status = run_without_pause(own.exchange, count, seconds, &local);
+    double each = 0, total = 0;
+    for (int64_t i = 0; i < count && pause > 0 && !status; i++) {
+        status = run_with_pause(own.exchange, pause, &each, &local);
+        total += each;
     }
-    *seconds = (cs_clock() - start) / (double)count;
+    if (pause > 0) *seconds = fmax(0, total / (double)count - 2 * reading_cost());
     free_pair(&own);
     return status ? cs_fail(error, status, "%s", local.message) : CS_OK;
 }

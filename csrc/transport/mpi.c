@@ -149,11 +149,19 @@ static void tell_all(cs_transport *transport, const char *message)
 
 /* ---- the transport -------------------------------------------------------------------------------------- */
 
+/* MPI ends with no request under way. */
+static void stop_listening(cs_transport *transport)
+{
+    process *p = (process *)transport;
+    if (p->alarm.count) p->mpi.disconnect(p->mpi.context, &p->alarm, !p->heard);
+    p->alarm = (cs_mpi_requests){0};
+}
+
 static void destroy(cs_transport *transport)
 {
     process *p = (process *)transport;
     cs_transport_end(transport);
-    if (p->alarm.count) p->mpi.disconnect(p->mpi.context, &p->alarm, !p->heard);
+    stop_listening(transport);
     cs_release(p->status);
     cs_release(p);
 }
@@ -168,6 +176,7 @@ static const cs_transport_kind mpi_kind = {
     .is_missing = is_missing,
     .has_failed = has_failed,
     .alarm = tell_all,
+    .leave = stop_listening,
     .destroy = destroy,
 };
 

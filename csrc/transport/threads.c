@@ -125,8 +125,10 @@ static cs_status join_lanes(cs_exchange *exchange, cs_error *error)
         cs_arena_status(&exchange->arena, error, "%lld messages", (long long)exchange->count);
     for (int64_t i = 0; !status && i < exchange->count; i++) {
         const cs_neighbour *n = &exchange->neighbour[i];
-        lane out = {exchange->number, n->send_bytes, .from = rank, .to = n->rank};
-        lane in = {exchange->number, n->receive_bytes, .from = n->rank, .to = rank};
+        lane out = {
+            .number = exchange->number, .bytes = n->send_bytes, .from = rank, .to = n->rank};
+        lane in = {
+            .number = exchange->number, .bytes = n->receive_bytes, .from = n->rank, .to = rank};
         if (out.bytes) status = join(shared, exchange, &out, &own[i].out, error);
         if (in.bytes && !status) status = join(shared, exchange, &in, &own[i].in, error);
     }

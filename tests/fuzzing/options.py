@@ -56,6 +56,8 @@ def order(rng: Rng, contacts: int) -> Any:
                 "cs.orders.colored('balanced', colors='tentative', multiple_of_parts=True)",
                 "cs.orders.colored(fixed_as_body=True)",
                 "cs.orders.colored(parallel=True)",
+                "cs.orders.colored(priority='hash')",
+                "cs.orders.partition(priority='hash')",
                 "cs.orders.relaxed(3)",
                 "cs.orders.relaxed(2, unsafe='ranges', first=True)",
                 "cs.orders.relaxed(4, 'balanced', unsafe='groups')",

@@ -101,9 +101,7 @@ cs_status cs_bound_steps(cs_solver *solver, const cs_local *local, cs_error *err
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = cs_arena_status(&scratch, error, "the eigenvalues of R A");
     if (!status) status = find_roots(&s, local, &scratch, error);
-    if (!status) cs_lanczos_start(problem, solver->factors.rho, start);
-    if (!status && cs_lanczos(problem->rows, cs_products_threads(s.part.shared), multiply, &s,
-                              start, &spectrum))
+    if (!status && cs_solver_lanczos(solver, multiply, &s, start, &spectrum))
         status = cs_no_memory(error, "the eigenvalues of R A");
 
     /* Divide R by the eigenvalue of R without the factor `relaxation`, which thus has the same effect as in other

@@ -9,7 +9,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core
-from contactsolve.distributed import Communicator, RankError, communicator, run
+from contactsolve.distributed import Communicator, RankError, _comm, communicator, run
 from interruption import ctrl_c_ends
 
 pytestmark = [
@@ -195,7 +195,7 @@ def test_an_error_of_one_rank_ends_the_job(ranks):
             raise
 
     start = time.monotonic()
-    with pytest.raises(ValueError, match=r"^b\[3\] is nan$") as caught:
+    with pytest.raises(ValueError, match=r"^b\[3\] is nan") as caught:
         run(fail, ranks)
     assert time.monotonic() - start < 4
     assert caught.value.__notes__ == [f"on rank {ranks - 1} of {ranks}"]
@@ -246,7 +246,7 @@ def test_a_rank_may_abort_the_others():
             comm.abort("enough")
         comm.barrier()
 
-    with pytest.raises(RankError, match=r"^rank 0: enough$"):
+    with pytest.raises(RankError, match=r"^rank 0: enough"):
         run(abort, 3)
 
 
@@ -337,3 +337,64 @@ def test_an_exchange_costs_less_than_a_millisecond():
     for given in ((-1, 1), (0, 0)):
         with pytest.raises(ValueError, match="at least 0 and 1"):
             _core.exchange_work(*given)
+
+
+# ---- costs --------------------------------------------------------------------------------------
+
+
+def test_costs_of_messages_are_the_same_on_all_ranks():
+    costs = run(cs.distributed.message_costs, 3, count=20)
+    assert costs[0] == costs[1] == costs[2]
+    assert costs[0].overhead >= 0
+    assert costs[0].latency >= 0
+    assert costs[0].gap >= 0
+    told = cs.distributed.MessageCosts(overhead=1e-6, latency=2e-6, gap=1e-9)
+    assert told.seconds(3, 1000) == pytest.approx(6e-6)
+    assert told.seconds(0, 0) == 0
+
+
+def test_costs_need_two_ranks():
+    def refuse(comm):
+        for given, message in [
+            ({}, "comm has one rank" if comm.size == 1 else None),
+            ({"count": 0}, "count is 0" if comm.size > 1 else "one rank"),
+            ({"large": 100}, "large is 100" if comm.size > 1 else "one rank"),
+        ]:
+            if message is not None:
+                with pytest.raises(ValueError, match=message):
+                    cs.distributed.message_costs(comm, **given)
+
+    run(refuse, 1)
+    run(refuse, 2)
+
+
+# ---- cores --------------------------------------------------------------------------------------
+
+
+def test_ranks_divide_the_cores():
+    cores = len(_comm._cores())
+    for ranks in (1, 2, 5):
+        assert run(lambda comm: comm.cores, ranks) == [max(1, cores // ranks)] * ranks
+
+
+def test_a_core_is_divided_among_the_ranks_that_may_run_on_it(monkeypatch):
+    def divide(comm):
+        comm.barrier()
+        comm._share_cores()
+        return comm.cores
+
+    given = threading.local()
+    monkeypatch.setattr(_comm, "_cores", lambda: given.cores)
+
+    def divided(bound):
+        def own(comm):
+            given.cores = bound[comm.rank]
+            return divide(comm)
+
+        given.cores = [0]  # of this thread
+        return run(own, len(bound))
+
+    assert divided([[0, 1, 2, 3]] * 2) == [2, 2]  # not bound
+    assert divided([[0, 1], [2, 3]]) == [2, 2]  # bound to cores of their own
+    assert divided([[0, 1, 2, 3], [0], [0]]) == [3, 1, 1]
+    assert divided([[0]] * 4) == [1] * 4

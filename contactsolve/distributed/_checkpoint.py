@@ -1,0 +1,240 @@
+"""Checkpoints of a distributed solve: what it needs to go on with the same bits.
+
+A checkpoint holds values of contacts, of bodies and of parts by their numbers in the whole problem,
+so that any number of ranks can go on from it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from contactsolve.distributed._collective import Spread, fetch, parts_of, together
+from contactsolve.distributed._files import Piece, write_pieces
+from contactsolve.distributed._ranges import spread_rows, spread_velocities
+from contactsolve.distributed._share import Share
+from contactsolve.io._hdf5 import Hdf5Reader
+from contactsolve.io._problems import NEED, write_text
+from contactsolve.io.saved import check_header
+
+__all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]
+
+
+class Checkpoint(NamedTuple):
+    """The state of a solve on one rank.
+
+    Attributes
+    ----------
+    rows
+        Vectors over the rows of the contacts of the share, flat, by name: impulses.
+    velocities
+        Vectors over the bodies of the share, flat, by name: u. They are stored with their bits,
+        because a sum in another order would have others.
+    contacts
+        Numbers of each contact, ``(k,)`` or ``(k, ...)``, by name: the scale of R.
+    parts
+        Numbers of each part of the rank, ``(parts of the rank, ...)``, by name.
+    numbers
+        Numbers, texts and lists that are the same on all ranks, by name.
+    """
+
+    rows: dict[str, np.ndarray]
+    velocities: dict[str, np.ndarray]
+    contacts: dict[str, np.ndarray]
+    parts: dict[str, np.ndarray]
+    numbers: dict[str, Any]
+
+
+def write_checkpoint(share: Share, path: str | PathLike[str], state: Checkpoint) -> None:
+    """Write a checkpoint, which replaces an older one when all files of it are complete.
+
+    Parameters
+    ----------
+    share
+        The rank's share; all ranks call this together.
+    path
+        The file of virtual datasets; those of the ranks lie beside it.
+    state
+        With the same names and types of arrays on all ranks.
+
+    Raises
+    ------
+    FileNotFoundError, OSError, ImportError
+        On all ranks; the older checkpoint is then as it was.
+    TypeError
+        `numbers` holds something that JSON cannot.
+    """
+    problem, comm, pieces = share.problem, share.comm, []
+    mark = _mark(share)
+    for name, value in state.rows.items():
+        each = _by_group(value, [layout.shape for layout in problem._groups])
+        pieces += _of_groups(share, f"checkpoint/rows/{name}", spread_rows(share, each), "contact")
+    for name, value in state.contacts.items():
+        each = np.split(value, np.cumsum([layout.contacts for layout in problem._groups])[:-1])
+        pieces += _of_groups(
+            share, f"checkpoint/contacts/{name}", spread_rows(share, each), "contact"
+        )
+    for name, value in state.velocities.items():
+        each = _by_group(value, [shape[:2] for shape in problem._bodies])
+        pieces += _of_groups(
+            share, f"checkpoint/velocities/{name}", spread_velocities(share, each), "body"
+        )
+    spread = Spread(comm, share.parts)  # parts are spread as ranks own them
+    pieces += [
+        Piece(f"checkpoint/parts/{name}", value, spread) for name, value in state.parts.items()
+    ]
+    text = together(comm, json.dumps, state.numbers, allow_nan=True)
+
+    def finish(file: Any) -> None:
+        group = file.require_group("checkpoint")
+        write_text(group, "numbers", text)
+        group["mark"], group["of_parts"] = np.uint64(mark), np.int64(share.parts)
+
+    write_pieces(comm, path, "checkpoint", pieces, finish, overwrite=True)
+
+
+def _by_group(value: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    """Return a flat vector as one array of rows for each group."""
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    parts = np.split(np.ravel(value), np.cumsum(sizes)[:-1]) if sizes else []
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> list[Piece]:
+    firsts = share.contact_first if kind == "contact" else share.body_first
+    counts = [end - first for first, end in itertools.pairwise(firsts)]
+    return [
+        Piece(f"{name}/{g}", value, Spread(share.comm, count))
+        for g, (value, count) in enumerate(zip(values, counts, strict=True))
+    ]
+
+
+def read_checkpoint(share: Share, path: str | PathLike[str]) -> Checkpoint:
+    """Read a checkpoint of the same problem and parts, of any number of ranks.
+
+    Parameters
+    ----------
+    share
+        The rank's share; all ranks call this together.
+    path
+        A file of `write_checkpoint`.
+
+    Returns
+    -------
+    Checkpoint
+        Values of all contacts and bodies of the share, ghosts included.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError, ImportError
+        On all ranks: no such file, a damaged one, one of another problem or of other parts.
+    """
+    comm = share.comm
+    mark = _mark(share)
+    pieces, numbers = together(comm, _read_own, share, path, mark)
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for kind, names in pieces.items():
+        found[kind] = {}
+        for name, ranges in names.items():
+            if kind == "parts":
+                found[kind][name] = ranges[0]
+                continue
+            own, firsts = (
+                (share.body, share.body_first)
+                if kind == "velocities"
+                else (share.contact, share.contact_first)
+            )
+            each = []
+            for g, values in enumerate(ranges):
+                mine = own[(own >= firsts[g]) & (own < firsts[g + 1])] - firsts[g]
+                spread = Spread(comm, firsts[g + 1] - firsts[g])
+                each.append(fetch(comm, spread, [values], mine)[0])
+            flat = kind != "contacts"
+            found[kind][name] = np.concatenate([one.ravel() if flat else one for one in each])
+    return Checkpoint(
+        found["rows"], found["velocities"], found["contacts"], found["parts"], numbers
+    )
+
+
+def _read_own(
+    share: Share, path: str | PathLike[str], mark: int
+) -> tuple[dict[str, dict[str, list[np.ndarray]]], dict[str, Any]]:
+    """Return this rank's ranges of all datasets by kind and name, and the numbers."""
+    comm = share.comm
+    with Hdf5Reader(Path(path), NEED) as reader:
+        kind = check_header(reader, "a distributed solver")
+        if kind != "checkpoint":
+            raise reader.error(f"this file holds a {kind}, not a checkpoint")
+        parts = reader.integer("checkpoint/of_parts")
+        if parts != share.parts:
+            raise reader.error(
+                f"the checkpoint has {parts} parts and the problem {share.parts}: they must agree"
+            )
+        if reader.array("checkpoint/mark", "u", "an unsigned integer", ()) != mark:
+            raise reader.error("the checkpoint is one of another problem, or of other labels")
+        numbers = json.loads(reader.fixed_text("checkpoint/numbers"))
+        found: dict[str, dict[str, list[np.ndarray]]] = {}
+        for kind in ("rows", "velocities", "contacts", "parts"):
+            found[kind] = {}
+            names = reader.names(f"checkpoint/{kind}") if reader.has(f"checkpoint/{kind}") else []
+            for name in names:
+                at = f"checkpoint/{kind}/{name}"
+                if kind == "parts":
+                    first, end = parts_of(comm.rank, parts, comm.size)
+                    found[kind][name] = [reader.part_of(at, "fiu", first, end)]
+                    continue
+                firsts = share.body_first if kind == "velocities" else share.contact_first
+                ranges = []
+                for g, dataset in enumerate(reader.numbered(at)):
+                    count = reader.length(dataset)
+                    if g + 1 >= len(firsts) or count != firsts[g + 1] - firsts[g]:
+                        raise reader.error(f"/{dataset} has {count} rows, not those of the problem")
+                    begin, end = (count * r // comm.size for r in (comm.rank, comm.rank + 1))
+                    ranges.append(reader.part_of(dataset, "fiu", begin, end))
+                found[kind][name] = ranges
+        return found, numbers
+
+
+# ---- the mark of a problem ----------------------------------------------------------------------
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MIXER = np.uint64(0xBF58476D1CE4E5B9)
+
+
+def _mark(share: Share) -> int:
+    """Return a number by which a problem and its labels are known, whatever the ranks.
+
+    The sum of a hash of each contact and each movable body, modulo 2^64.
+    """
+    problem, total, begin = share.problem, 0, 0
+    owned = share.owns_contact
+    for g, layout in enumerate(problem._groups):
+        mine = slice(begin, begin + layout.contacts)
+        begin = mine.stop
+        J = problem._core.jacobian(g).reshape(layout.contacts, -1 if layout.contacts else 1)
+        b = problem._core.b(g).reshape(layout.shape)
+        total += _sum_of_hashes(share.contact[mine], [J, b], owned[mine])
+    begin = 0
+    for g, shape in enumerate(problem._bodies):
+        mine = slice(begin, begin + shape[0])
+        begin = mine.stop
+        inverse = problem._core.inverse_mass(g).reshape(shape[0], int(np.prod(shape[1:])))
+        label = share.label[mine].astype(np.float64)[:, None]
+        total += _sum_of_hashes(share.body[mine], [inverse, label], share.owns_body[mine])
+    return sum(share.comm.allgather(total)) % 2**64
+
+
+def _sum_of_hashes(number: np.ndarray, arrays: list[np.ndarray], own: np.ndarray) -> int:
+    """Return the sum of the hashes of rows, each of which depends on its number."""
+    with np.errstate(over="ignore"):
+        mixed = (number[own].astype(np.uint64) + np.uint64(1)) * _MULTIPLIER
+        for array in arrays:
+            for column in np.ascontiguousarray(array[own].T).view(np.uint64):
+                mixed = (mixed ^ column) * _MIXER
+                mixed ^= mixed >> np.uint64(29)
+        return int(mixed.sum(dtype=np.uint64))

@@ -1,0 +1,239 @@
+"""Collective work: errors that all ranks raise, rows that travel, tables spread over ranks.
+
+All ranks call each function here, in the same order.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+
+__all__ = [
+    "Communicator",
+    "FoundError",
+    "Spread",
+    "deliver",
+    "fetch",
+    "owner_of_part",
+    "parts_of",
+    "require_equal",
+    "together",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Communicator(Protocol):
+    """What the set-up of a distributed problem needs of a communicator; mpi4py's have it, too."""
+
+    @property
+    def rank(self) -> int:
+        """The number of this rank, from 0."""
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+
+    def allgather(self, value: Any, /) -> list[Any]:
+        """Return the values of all ranks, by rank."""
+
+    def alltoall(self, values: Sequence[Any], /) -> Sequence[Any]:
+        """Send ``values[r]`` to rank r; return what each rank has sent to this one."""
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+class FoundError(ValueError):
+    """Wrong input of other ranks, which this one has found; the message names them."""
+
+
+def together(
+    comm: Communicator, function: Callable[P, T], *args: P.args, **keywords: P.kwargs
+) -> T:
+    """Return the result of a function of this rank's data; an error of any rank is one of all.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    function
+        Must not communicate.
+    *args, **keywords
+        Its arguments.
+
+    Raises
+    ------
+    Exception
+        On all ranks, of the lowest rank that failed: of its type if that is a built-in one, or
+        else RuntimeError. The message begins with the rank, and is the original one of a
+        `FoundError`, which becomes a ValueError.
+    """
+    failure: Exception | None = None
+    try:
+        result = function(*args, **keywords)
+    except Exception as error:
+        failure = error
+    told = None if failure is None else (type(failure).__name__, str(failure))
+    for rank, found in enumerate(comm.allgather(told)):
+        if found is not None:
+            raise _error(rank, *found) from failure
+    return result
+
+
+def _error(rank: int, name: str, message: str) -> Exception:
+    """Return the error of a rank, as all ranks raise it."""
+    if name == FoundError.__name__:
+        return ValueError(message)
+    kind = getattr(builtins, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        kind, message = RuntimeError, f"{name}: {message}"
+    try:
+        return kind(f"rank {rank}: {message}")
+    except TypeError:  # of an error that takes other arguments, as UnicodeDecodeError
+        return RuntimeError(f"rank {rank}: {name}: {message}")
+
+
+def require_equal(comm: Communicator, what: dict[str, Any]) -> None:
+    """Raise ValueError on all ranks if a value differs between ranks.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    what
+        Values by name; each is compared with that of rank 0.
+    """
+    every = comm.allgather(what)
+    for rank, other in enumerate(every):
+        if other.keys() != every[0].keys():
+            raise ValueError(
+                f"rank {rank} makes another call than rank 0: it compares {', '.join(other)}, "
+                f"rank 0 {', '.join(every[0])}"
+            )
+        for name, value in every[0].items():
+            if other[name] != value:
+                raise ValueError(
+                    f"{name} is {_shown(other[name])} on rank {rank} and {_shown(value)} on rank "
+                    f"0: all ranks need the same"
+                )
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) and " " in value else repr(value)
+
+
+# ---- rows that travel ---------------------------------------------------------------------------
+
+
+def deliver(
+    comm: Communicator, to: np.ndarray, arrays: Sequence[np.ndarray]
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Send rows of arrays to ranks.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    to
+        The rank to which each row goes, ``(n,)``.
+    arrays
+        ``(n, ...)`` each, with the same types and shapes of rows on all ranks.
+
+    Returns
+    -------
+    list of np.ndarray
+        The rows that came, by the rank that sent them, in its sequence.
+    np.ndarray
+        The rank that sent each row.
+    """
+    order = np.argsort(to, kind="stable")
+    cuts = np.searchsorted(to[order], np.arange(comm.size + 1))
+    pieces = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
+    came = comm.alltoall([tuple(array[piece] for array in arrays) for piece in pieces])
+    source = np.repeat(np.arange(comm.size), [len(rows[0]) for rows in came])
+    return [np.concatenate(rows) for rows in zip(*came, strict=True)], source
+
+
+class Spread:
+    """Rows numbered from 0 that ranks hold in ranges: rank r those from ``n r / ranks`` on.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    count
+        n, the number of rows on all ranks.
+    """
+
+    __slots__ = ("begin", "count", "end", "ranks")
+
+    def __init__(self, comm: Communicator, count: int) -> None:
+        self.count, self.ranks = count, comm.size
+        self.begin, self.end = (count * r // comm.size for r in (comm.rank, comm.rank + 1))
+
+    def holder(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the rank that holds each row."""
+        # Exact also where number × ranks would not fit into 64 bits: counts are below 2^53.
+        return ((numbers + 1) * self.ranks - 1) // max(self.count, 1)
+
+    def ends(self) -> list[int]:
+        """Return where the range of each rank ends."""
+        return [self.count * (r + 1) // self.ranks for r in range(self.ranks)]
+
+
+def fetch(
+    comm: Communicator, spread: Spread, arrays: Sequence[np.ndarray], numbers: np.ndarray
+) -> list[np.ndarray]:
+    """Return rows of a table that is spread over ranks.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    spread
+        How the rows are spread.
+    arrays
+        This rank's rows of the table, ``(end - begin, ...)`` each.
+    numbers
+        Numbers of the rows that this rank wants, ``(n,)``, within the table.
+
+    Returns
+    -------
+    list of np.ndarray
+        These rows of each array, ``(n, ...)``.
+    """
+    # Questions go to the ranks that hold the rows, and answers back.
+    holder = spread.holder(numbers)
+    order = np.argsort(holder, kind="stable")
+    cuts = np.searchsorted(holder[order], np.arange(comm.size + 1))
+    asked = comm.alltoall([numbers[order[cuts[r] : cuts[r + 1]]] for r in range(comm.size)])
+    answers = comm.alltoall(
+        [tuple(array[rows - spread.begin] for array in arrays) for rows in asked]
+    )
+
+    # Each answer goes to the place of its question.
+    found = []
+    for came in zip(*answers, strict=True):
+        joined = np.concatenate(came)
+        placed = np.empty_like(joined)
+        placed[order] = joined
+        found.append(placed)
+    return found
+
+
+# ---- parts and ranks ----------------------------------------------------------------------------
+
+
+def owner_of_part(part: Any, parts: int, ranks: int) -> Any:
+    """Return the rank that owns a part, or those of several parts."""
+    return ((part + 1) * ranks - 1) // parts
+
+
+def parts_of(rank: int, parts: int, ranks: int) -> tuple[int, int]:
+    """Return the first part of a rank and the one after its last."""
+    return parts * rank // ranks, parts * (rank + 1) // ranks

@@ -1,0 +1,459 @@
+"""Solving one problem on many ranks, with the bits of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, Unpack
+
+import numpy as np
+
+from contactsolve import _core, methods
+from contactsolve import solver as one_process
+from contactsolve._activity import is_activity
+from contactsolve._report import Worst
+from contactsolve._result_values import ResultValues
+from contactsolve.distributed._collective import (
+    deliver,
+    owner_of_part,
+    require_equal,
+    together,
+)
+from contactsolve.distributed._comm import TIMEOUT, Communicator
+from contactsolve.distributed._gather import problem_rows
+from contactsolve.distributed._mpi import communicator
+from contactsolve.distributed._plan import plan_of
+from contactsolve.distributed._share import Share
+from contactsolve.distributed.problem import Problem
+from contactsolve.orders import Order, chosen
+from contactsolve.result import History
+from contactsolve.solver import Options, State
+
+__all__ = ["Result", "Solver", "solve"]
+
+T = TypeVar("T")
+
+# Options that need the whole problem in one place, or that this solver sets itself.
+_NOT_HERE = {
+    "parts": "the problem has its parts: give them to distributed.Problem",
+    "rng": "no order for ranks is random",
+    "islands": "islands are never solved separately on ranks",
+    "device": "ranks sweep on processors",
+}
+# Options that may differ between ranks.
+_OF_A_RANK = ("threads", "exact_threads", "max_setup_seconds")
+
+
+class Solver:
+    """A problem on many ranks packed for one method, which can be solved any number of times.
+
+    All ranks make a solver, and call its methods, together, with equal options. The impulses have
+    the bits that ``contactsolve.solve`` computes on one process, with the same order and parts and
+    ``islands=False``, whatever the number of ranks and threads: the vector kernels are those that
+    all ranks can run.
+
+    Parameters
+    ----------
+    problem
+        A `contactsolve.distributed.Problem`.
+    method
+        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"``. ``"auto"`` and methods
+        without sweeps are refused.
+    order
+        ``"partition"``, the interiors of the parts and then the contacts between them, or
+        ``"colored"``, by names or as objects of `contactsolve.orders`.
+    verify
+        Whether each solve ends with a comparison of all copies of the impulses of contacts that
+        several ranks have, bit by bit.
+    **options
+        As for `contactsolve.Solver`, with the scheme ``"factorized"``.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On all ranks: unknown options, and those that ranks do not have.
+    contactsolve.distributed.RankError
+        Another rank has failed.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        method: str | methods.Choice = "gauss_seidel",
+        order: str | Order = "partition",
+        verify: bool = False,
+        **options: Unpack[Options],
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem is {type(problem).__name__}: a distributed.Problem is needed")
+        self.problem, self._verify = problem, bool(verify)
+        comm, share = problem.comm, problem.share
+        choice, visits = together(comm, _checked, method, order, options)
+        alike = {name: value for name, value in options.items() if name not in _OF_A_RANK}
+        described = {name: repr(value) for name, value in alike.items()}
+        described |= {"method": repr(choice), "order": repr(visits), "verify": repr(verify)}
+        require_equal(comm, described)
+        plan = plan_of(share, visits, simultaneous=_is_simultaneous(choice))
+        own = {
+            "parts": share.parts,
+            "all_bodies": share.all_bodies,
+            "all_contacts": share.all_contacts,
+            "shared_islands": share.shared_islands,
+            "stages": len(plan.kind),
+            "colors": plan.colors,
+            "body": share.body,
+            "contact": share.contact,
+            "label": share.label,
+            "part": plan.part,
+            "island": share.island,
+            "kind": plan.kind,
+            "start": plan.start,
+            "block": plan.block,
+            "cut": plan.cut,
+            "order": plan.order,
+        }
+        self._visitor = owner_of_part(plan.part, share.parts, comm.size)
+        self._mine = self._visitor == comm.rank
+        transport = _transport_of(comm)
+        self._solver = _trying(
+            comm,
+            lambda: _OnRanks(share.problem, choice, own, transport, _with_threads(comm, options)),
+        )
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """As of `contactsolve.Solver`; ``"ranks"`` has bodies, contacts and messages of this rank.
+
+        ``info["ranks"]`` counts bodies that the rank owns and its ghosts, contacts that it visits
+        and those that belong to its parts, neighbours, and messages and bytes that it sends in one
+        sweep to update ghosts.
+        """
+        return self._solver.info
+
+    def solve(
+        self,
+        b: Any = None,
+        mu: Any = None,
+        initial: Any = None,
+        *,
+        callback: Callable[[State], object] | None = None,
+    ) -> Result:
+        """Solve the problem. All ranks call this together.
+
+        Parameters
+        ----------
+        b, mu, initial
+            As for `contactsolve.Solver.solve`, for the contacts of ``problem.share.problem``; or a
+            `Result` as `initial`. Copies of a contact on several ranks have equal values. Give each
+            of them on all ranks or on none.
+        callback
+            Called with a `State` of the rank's contacts after every sweep. `StopIteration` on any
+            rank ends the solve on all of them.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        ValueError, TypeError
+            On all ranks, with the rank: as for `contactsolve.Solver.solve`.
+        contactsolve.distributed.RankError
+            Another rank has failed.
+        ArithmeticError
+            On all ranks, with `verify`: two ranks have different impulses of one contact.
+        TimeoutError
+            Another rank does not answer.
+        KeyboardInterrupt
+            After Ctrl-C.
+        """
+        if isinstance(initial, Result):
+            initial = initial._share_impulses
+        if is_activity(initial):
+            raise TypeError("initial: impulses are needed on ranks, not states of contacts")
+        result = _trying(
+            self.problem.comm, lambda: self._solver.solve(b, mu, initial, callback=callback)
+        )
+        if self._verify:
+            compare_copies(self.problem.share, self._visitor, result._found.impulses())
+        return _result_of(self, result)
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: str | methods.Choice = "gauss_seidel",
+    order: str | Order = "partition",
+    verify: bool = False,
+    initial: Any = None,
+    callback: Callable[[State], object] | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Solve a problem that several ranks have together. All ranks call this.
+
+    Parameters
+    ----------
+    problem, method, order, verify, **options
+        As for `Solver`.
+    initial, callback
+        As for `Solver.solve`.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import contactsolve as cs
+    >>> from contactsolve import distributed
+    >>> grid = cs.scenarios.ball_grid(3)
+    >>> problem = distributed.Problem(
+    ...     grid.J, grid.Minv, grid.b, grid.mu, bodies=grid.bodies, parts=4
+    ... )
+    >>> distributed.solve(problem).status
+    'converged'
+    """
+    solver = Solver(problem, method=method, order=order, verify=verify, **options)
+    return solver.solve(initial=initial, callback=callback)
+
+
+@dataclass(repr=False, eq=False)
+class Result:
+    """The answer of a solve on many ranks.
+
+    Attributes
+    ----------
+    impulses, residual_velocities
+        λ and ξ of the contacts that belong to the rank's parts, ``(K, m)``, in the sequence of
+        ``problem.contact_ids`` for orders other than a checkerboard; a list for grouped problems
+        [N s], [m/s].
+    contact_ids
+        Numbers of these contacts in the whole problem, ``(K,)``, through all groups.
+    history
+        One row per recorded iteration, the same on all ranks but for the column ``"time"``.
+    converged, status, message, iterations, natural_map, natural_map_scaled, worst_contact
+        As in `contactsolve.Result`, the same on all ranks; the worst contact by its number in the
+        whole problem.
+    time
+        Time of the solve on this rank [s].
+    info
+        As in `contactsolve.Result`; ``info["ranks"]`` as of `Solver.info`.
+    problem
+        The problem.
+    """
+
+    impulses: Any
+    residual_velocities: Any
+    contact_ids: np.ndarray
+    history: History
+    converged: bool
+    status: str
+    message: str
+    iterations: int
+    time: float
+    natural_map: float
+    natural_map_scaled: float
+    worst_contact: int
+    info: dict[str, Any]
+    problem: Problem = field(repr=False)
+    _share_impulses: Any = field(repr=False)
+
+    def gather(self, root: int | None = None) -> Any:
+        """Return λ of all contacts; all ranks call this together.
+
+        Parameters
+        ----------
+        root
+            The rank that gets them; the others get None. Default: all ranks.
+
+        Returns
+        -------
+        np.ndarray, list or None
+            ``(K, m)`` by id, for each group if there are groups [N s].
+        """
+        return self.problem.gather_rows(self._share_impulses, root)
+
+    def __repr__(self) -> str:
+        return (
+            f"distributed.Result({self.status} after {self.iterations} iterations, natural map "
+            f"{self.natural_map:.2e} N s, rank {self.problem.comm.rank} of "
+            f"{self.problem.comm.size})"
+        )
+
+
+# ---- the solver of one rank ---------------------------------------------------------------------
+
+
+class _OnRanks(one_process.Solver):
+    """The solver of a rank's share."""
+
+    def __init__(
+        self,
+        problem: Any,
+        method: methods.Choice,
+        share: dict[str, Any],
+        transport: _core.Transport,
+        options: dict[str, Any],
+    ) -> None:
+        self._rank = {"share": share, "transport": transport}
+        options.setdefault("scheme", "factorized")
+        super().__init__(problem, method=method, order="natural", islands=False, **options)
+
+    def _of_ranks(self) -> dict[str, Any]:
+        return self._rank
+
+    def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
+        return _RankValues(answer, self.problem, self._described, None, started)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        return {**self._described.info, "ranks": self._core.ranks()}
+
+
+class _RankValues(ResultValues):
+    """The answer of a rank, whose worst contact may be on another one."""
+
+    def _worst(self) -> Worst:
+        answer = self._answer
+        return Worst(answer.worst_block, f"row {answer.worst_row}", answer.worst_velocity)
+
+    def _gives_advice(self, status: str) -> bool:
+        return False
+
+    def _message(self) -> str:
+        answer = self._answer
+        return (
+            f"{answer.status} after {answer.iterations} iterations: natural map "
+            f"{answer.natural_map:.2e} N s (scaled {answer.natural_map_scaled:.1e}), "
+            f"{self._described.asked}, worst {self._worst().text()}"
+        )
+
+
+def _result_of(solver: Solver, result: one_process.Result) -> Result:
+    """Return the result of a rank, with the contacts that belong to it."""
+    share, mine, values = solver.problem.share, solver._mine, result._found
+    return Result(
+        impulses=_own(share, values.impulses(), mine),
+        residual_velocities=_own(share, values.residual_velocities(), mine),
+        contact_ids=share.contact[mine],
+        history=values.history(),
+        converged=values.converged(),
+        status=values.status(),
+        message=values.message(),
+        iterations=values.iterations(),
+        time=values.time(),
+        natural_map=values.natural_map(),
+        natural_map_scaled=values.natural_map_scaled(),
+        worst_contact=values.worst_contact(),
+        info={**values.info(), "ranks": solver._solver._core.ranks()},
+        problem=solver.problem,
+        _share_impulses=values.impulses(),
+    )
+
+
+def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
+    """Return the rows of the contacts that belong to the rank."""
+    if not share.structure.grouped:
+        return rows[mine]
+    ends = np.cumsum([0, *(len(group) for group in rows)])
+    return [group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)]
+
+
+def _with_threads(comm: Any, options: Options) -> dict[str, Any]:
+    """Return the options; without a number of threads, ranks divide the cores of their machine."""
+    given: dict[str, Any] = {**options}
+    if comm.size > 1 and isinstance(comm, Communicator) and given.get("threads") is None:
+        given["threads"] = min(comm.cores, _core.build()["threads"])
+    return given
+
+
+def _trying(comm: Any, function: Callable[[], T]) -> T:
+    """Call a function that exchanges messages; the failure of another rank becomes a `RankError`."""
+    return comm._try(function) if isinstance(comm, Communicator) else function()
+
+
+def _transport_of(comm: Any) -> _core.Transport:
+    """Return the messages of a communicator."""
+    transport = getattr(comm, "transport", None)
+    if transport is not None:
+        return transport
+    if comm.size == 1:
+        return _core.transport_team(1, TIMEOUT)[1][0]
+    return communicator(comm).transport
+
+
+# ---- copies of contacts -------------------------------------------------------------------------
+
+
+def compare_copies(share: Share, visitor: np.ndarray, impulses: Any) -> None:
+    """Compare all copies of impulses of contacts that several ranks have. All ranks call this.
+
+    Parameters
+    ----------
+    share
+        The rank's share.
+    visitor
+        The rank to which each contact belongs, ``(K,)``.
+    impulses
+        ``(K, m)`` of the share's contacts, or a list for each group.
+
+    Raises
+    ------
+    ArithmeticError
+        On all ranks: some copy has other bits. The message names the contact and the ranks.
+    """
+    comm, first, different = share.comm, 0, None
+    for rows in problem_rows(share.problem, impulses):
+        end = first + len(rows)
+        number, owner, bits = share.contact[first:end], visitor[first:end], rows.view(np.int64)
+        copies = np.flatnonzero(owner != comm.rank)
+        (numbers, theirs), senders = deliver(comm, owner[copies], [number[copies], bits[copies]])
+        ours = bits[np.searchsorted(number, numbers)] if len(numbers) else theirs
+        for i in np.flatnonzero((ours != theirs).any(axis=1))[:1]:
+            values = [array[i].view(np.float64).tolist() for array in (ours, theirs)]
+            different = different or (numbers[i], values[0], senders[i], values[1])
+        first = end
+
+    def report() -> None:
+        if different is not None:
+            contact, mine, other, its = different
+            raise ArithmeticError(
+                f"contact {contact} has the impulses {mine} here, and {its} on rank {other}"
+            )
+
+    together(comm, report)
+
+
+# ---- options ------------------------------------------------------------------------------------
+
+
+def _checked(method: Any, order: Any, options: dict[str, Any]) -> tuple[methods.Choice, Order]:
+    """Return the method and the order as objects; refuse what ranks do not have."""
+    for name, why in _NOT_HERE.items():
+        if name in options:
+            raise ValueError(f"{name} is given: {why}")
+    choice, visits = methods.chosen(method), chosen(order)
+    if choice.name == "auto":
+        raise ValueError(
+            "method='auto' chooses as it goes, by time and size: name a method of sweeps for ranks"
+        )
+    if visits.name == "auto":
+        visits = chosen("partition")
+    return choice, visits
+
+
+def _is_simultaneous(method: methods.Choice) -> bool:
+    """Whether the contacts of a sweep do not see each other."""
+    if method.name in ("jacobi", "mass_splitting"):
+        return True
+    described = methods.describe(method.name) if method.name in methods.names() else None
+    if described is None or "over" not in described.options:
+        return False
+    given = dict(method.settings) if method.settings else {}
+    return given.get("over", described.options["over"].default) == "jacobi"

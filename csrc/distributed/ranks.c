@@ -1,0 +1,939 @@
+#include "distributed/ranks.h"
+
+#include "core/ascending.h"
+#include "core/error.h"
+#include "transport/transport.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bodies of neighbours whose numbers travel: those of one neighbour after another, ascending. */
+typedef struct neighbour_lists {
+    int64_t neighbours;
+    int *rank;                               /* (neighbours) */
+    int64_t *first_send, *first_receive;     /* (neighbours + 1) */
+    int64_t *send, *receive;                 /* bodies */
+    unsigned char *send_stage, *receive_stage; /* (sends or receives, width): stages after which they travel, bit by bit */
+    int64_t width;
+} neighbour_lists;
+
+/* One exchange: the items whose numbers it carries, bodies or rows of lambda, and its buffers. */
+typedef struct carrier {
+    cs_exchange *exchange;
+    int64_t sends, receives;
+    int64_t *send, *receive; /* items */
+    const int *width;        /* numbers of each item; NULL: one */
+    int64_t *send_part, *receive_part; /* in a concurrent stage: the parts that change the bodies; or NULL */
+    char *out, *in;
+    size_t size; /* bytes of a number */
+    int64_t messages, bytes;
+} carrier;
+
+struct cs_ranks {
+    int rank, ranks;
+    const cs_share *share;
+    const cs_problem *problem;
+    cs_transport *transport;
+    cs_arena arena;
+    int agreed;              /* whether the last agreement was on a failure */
+    cs_error failure;        /* its status is CS_OK if there is none */
+    int *owner;              /* (bodies): the rank that owns it; -1 if it is immovable */
+    int *dof;                /* (bodies) */
+    int64_t *velocity_place; /* (bodies): its first velocity in the problem's vector */
+    neighbour_lists lists;
+    carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
+    carrier *stage;           /* (stages): u after each stage, from the bodies' owners */
+    carrier *back;            /* (stages): u after each disjoint stage, to the owners from whoever visited */
+    carrier *changes;         /* (stages): of u in concurrent stages, to the bodies' owners */
+    carrier impulses;         /* of contacts that one rank visits and others have */
+    int64_t *visits;          /* (stages): of all ranks */
+    int64_t rows;             /* of the whole problem */
+    cs_gather numbers;        /* CS_RANKS_NUMBERS of each rank */
+    cs_gather parts;          /* of each rank: TALLIED numbers, and one of each of its parts */
+};
+
+/* What each rank adds to the numbers of its parts: its largest number, and its count. */
+enum { LARGEST, COUNT, TALLIED };
+
+/* ---- failures ------------------------------------------------------------------------------------ */
+
+/* Whether calls have become useless. */
+static int has_failed(const cs_ranks *ranks) { return ranks->failure.status != CS_OK; }
+
+cs_status cs_ranks_status(const cs_ranks *ranks, cs_error *error)
+{
+    if (!ranks || !has_failed(ranks)) return CS_OK;
+    if (error) *error = ranks->failure;
+    return ranks->failure.status;
+}
+
+cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error)
+{
+    cs_error own = {0};
+    if (!ranks) return status;
+    if (has_failed(ranks)) return status ? status : cs_ranks_status(ranks, error);
+    if (status && error) own = *error;
+    own.status = status;
+    status = cs_transport_agree(ranks->transport, status, &own);
+    if (status && error) *error = own;
+    ranks->agreed = status != CS_OK;
+    return status;
+}
+
+void cs_ranks_begin(cs_ranks *ranks)
+{
+    if (ranks) ranks->agreed = 0;
+}
+
+int cs_ranks_have_agreed(const cs_ranks *ranks) { return ranks && ranks->agreed; }
+
+/* ---- who has what ------------------------------------------------------------------------------- */
+
+/* Fills owner, dof and velocity_place of all bodies. */
+static void describe_bodies(cs_ranks *ranks)
+{
+    const cs_problem *problem = ranks->problem;
+    const cs_share *share = ranks->share;
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t body = group->first_body + k;
+            ranks->owner[body] =
+                group->immovable[k]
+                    ? -1
+                    : cs_owner_of_part(share->label[body], share->parts, ranks->ranks);
+            ranks->dof[body] = group->dof;
+            ranks->velocity_place[body] = group->first_velocity + k * group->dof;
+        }
+    }
+}
+
+/* body <- the distinct movable bodies of a block. Returns their number. */
+static int ends_of(const cs_problem *problem, int64_t block, int64_t body[CS_MAX_PARTNERS])
+{
+    const cs_block_group *group = cs_block_group_of(problem, block);
+    int count = 0;
+    for (int s = 0; s < cs_block_partners(group); s++) {
+        int64_t index = block - group->first_block, end = cs_partner_body(group, index, s);
+        int known = !cs_partner_moves(group, index, s);
+        for (int i = 0; i < count; i++) known |= body[i] == end;
+        if (!known) body[count++] = end;
+    }
+    return count;
+}
+
+/* Whether a rank has the block, because it owns one of its bodies. */
+static int has_block(const cs_ranks *ranks, int rank, int64_t block)
+{
+    int64_t body[CS_MAX_PARTNERS];
+    int ends = ends_of(ranks->problem, block, body), has = 0;
+    for (int i = 0; i < ends; i++) has |= ranks->owner[body[i]] == rank;
+    return has;
+}
+
+/* Whether every rank that has the block visits it, in a stage of this kind; otherwise only the owner of its part. */
+static int is_visited_by_all(int64_t kind)
+{
+    return kind == CS_SIMULTANEOUS || kind == CS_INDEPENDENT;
+}
+
+static int visits_block(const cs_ranks *ranks, int rank, int64_t kind, int64_t block)
+{
+    const cs_share *share = ranks->share;
+    if (is_visited_by_all(kind)) return has_block(ranks, rank, block);
+    return cs_owner_of_part(share->part[block], share->parts, ranks->ranks) == rank;
+}
+
+/* Fails for a stage that several ranks cannot share. */
+static cs_status check_stages(const cs_ranks *ranks, cs_error *error)
+{
+    const cs_share *share = ranks->share;
+    for (int64_t s = 0; s < share->stages; s++) {
+        if (share->kind[s] != CS_SEQUENTIAL) continue;
+        for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
+            int64_t body[CS_MAX_PARTNERS], block = share->block[i];
+            int ends = ends_of(ranks->problem, block, body);
+            int own = visits_block(ranks, ranks->rank, share->kind[s], block);
+            for (int e = 0; e < ends; e++) own &= ranks->owner[body[e]] == ranks->rank;
+            if (!own)
+                return cs_fail(error, CS_UNSUPPORTED,
+                               "stage %lld is %s, and its contact %lld acts on bodies of several "
+                               "ranks, which cannot visit contacts one after another; use a "
+                               "border in colours",
+                               (long long)s, cs_stage_kind_name((int)share->kind[s]),
+                               (long long)share->contact[block]);
+        }
+    }
+    return CS_OK;
+}
+
+/* ---- lists of ghosts ------------------------------------------------------------------------------ */
+
+/* send and receive <- rank x bodies + body of what travels; both sorted, each once. */
+static cs_status find_travellers(cs_ranks *ranks, cs_arena *scratch, int64_t **send,
+                                 int64_t *sends, int64_t **receive, int64_t *receives,
+                                 cs_error *error)
+{
+    const cs_problem *problem = ranks->problem;
+    int64_t most = CS_MAX_PARTNERS * (CS_MAX_PARTNERS - 1) * problem->blocks;
+    *send = cs_arena_take_unset(scratch, most, sizeof(int64_t));
+    *receive = cs_arena_take_unset(scratch, most, sizeof(int64_t));
+    if (cs_arena_failed(scratch)) return cs_no_memory(error, "the neighbours of a rank");
+
+    /* Of each block, own bodies go to the owners of its other bodies, which come in return. */
+    *sends = *receives = 0;
+    for (int64_t block = 0; block < problem->blocks; block++) {
+        int64_t body[CS_MAX_PARTNERS];
+        int ends = ends_of(problem, block, body);
+        for (int i = 0; i < ends; i++) {
+            if (ranks->owner[body[i]] != ranks->rank) continue;
+            for (int j = 0; j < ends; j++) {
+                int64_t other = ranks->owner[body[j]];
+                if (other == ranks->rank) continue;
+                (*send)[(*sends)++] = other * problem->bodies + body[i];
+                (*receive)[(*receives)++] = other * problem->bodies + body[j];
+            }
+        }
+    }
+    *sends = cs_sort_distinct_64(*send, *sends);
+    *receives = cs_sort_distinct_64(*receive, *receives);
+    return CS_OK;
+}
+
+/* Divides sorted pairs of rank and body into lists by rank: first (neighbours + 1) and the bodies. */
+static void list_by_rank(const cs_ranks *ranks, const int64_t *pair, int64_t pairs, int64_t *first,
+                         int64_t *body)
+{
+    const neighbour_lists *lists = &ranks->lists;
+    int64_t i = 0;
+    for (int64_t n = 0; n < lists->neighbours; n++) {
+        first[n] = i;
+        for (; i < pairs && pair[i] / ranks->problem->bodies == lists->rank[n]; i++)
+            body[i] = pair[i] % ranks->problem->bodies;
+    }
+    first[lists->neighbours] = i;
+}
+
+/* Fills the lists of all that travels. */
+static cs_status make_lists(cs_ranks *ranks, cs_error *error)
+{
+    cs_arena scratch = {0};
+    neighbour_lists *lists = &ranks->lists;
+    int64_t *send, *receive, sends = 0, receives = 0;
+    cs_status status =
+        find_travellers(ranks, &scratch, &send, &sends, &receive, &receives, error);
+    if (status) goto out;
+
+    /* The neighbours: whoever sends something receives something. */
+    lists->rank = cs_arena_take(&ranks->arena, ranks->ranks, sizeof(int));
+    for (int64_t i = 0; i < receives && lists->rank; i++) {
+        int rank = (int)(receive[i] / ranks->problem->bodies);
+        int known = lists->neighbours > 0 && lists->rank[lists->neighbours - 1] == rank;
+        if (!known) lists->rank[lists->neighbours++] = rank;
+    }
+
+    /* The bodies. */
+    lists->width = (ranks->share->stages + 7) / 8;
+    lists->first_send =
+        cs_arena_take(&ranks->arena, lists->neighbours + 1, sizeof *lists->first_send);
+    lists->first_receive =
+        cs_arena_take(&ranks->arena, lists->neighbours + 1, sizeof *lists->first_receive);
+    lists->send = cs_arena_take(&ranks->arena, sends, sizeof(int64_t));
+    lists->receive = cs_arena_take(&ranks->arena, receives, sizeof(int64_t));
+    lists->send_stage = cs_arena_take(&ranks->arena, sends * lists->width, 1);
+    lists->receive_stage = cs_arena_take(&ranks->arena, receives * lists->width, 1);
+    status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
+    if (status) goto out;
+    list_by_rank(ranks, send, sends, lists->first_send, lists->send);
+    list_by_rank(ranks, receive, receives, lists->first_receive, lists->receive);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* The place of a body among those that travel to neighbour n; -1 if it does not. */
+static int64_t find_send(const neighbour_lists *lists, int64_t n, int64_t body)
+{
+    int64_t low = lists->first_send[n], high = lists->first_send[n + 1];
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (lists->send[middle] < body) low = middle + 1;
+        else high = middle;
+    }
+    return low < lists->first_send[n + 1] && lists->send[low] == body ? low : -1;
+}
+
+/* Notes that own bodies of a block travel after a stage to the neighbours that have them but do not visit the block. */
+static void note_block(cs_ranks *ranks, int64_t stage, int64_t kind, int64_t block)
+{
+    neighbour_lists *lists = &ranks->lists;
+    int64_t body[CS_MAX_PARTNERS];
+    int ends = ends_of(ranks->problem, block, body);
+    for (int i = 0; i < ends; i++) {
+        if (ranks->owner[body[i]] != ranks->rank) continue;
+        for (int64_t n = 0; n < lists->neighbours; n++) {
+            int64_t place = find_send(lists, n, body[i]);
+            int same = kind != CS_CONCURRENT && visits_block(ranks, lists->rank[n], kind, block);
+            if (place < 0 || same) continue;
+            lists->send_stage[place * lists->width + stage / 8] |=
+                (unsigned char)(1 << (stage % 8));
+        }
+    }
+}
+
+/* Finds after which stages the own bodies travel. A simultaneous stage may compute u anew from all contacts of a body; in a
+ * concurrent one only the owner of a body has the changes of all parts. */
+static void note_stages(cs_ranks *ranks)
+{
+    const cs_share *share = ranks->share;
+    for (int64_t s = 0; s < share->stages; s++) {
+        int all = share->kind[s] == CS_SIMULTANEOUS;
+        int64_t first = all ? 0 : share->start[s],
+                end = all ? ranks->problem->blocks : share->start[s + 1];
+        for (int64_t i = first; i < end; i++)
+            note_block(ranks, s, share->kind[s], share->block[i]);
+    }
+}
+
+/* Makes an exchange of `send_bytes` and `receive_bytes` for each neighbour, in contiguous buffers. */
+static cs_status make_exchange(cs_ranks *ranks, const char *what, char *out,
+                               const int64_t *send_bytes, char *in, const int64_t *receive_bytes,
+                               cs_exchange **exchange, cs_error *error)
+{
+    cs_arena scratch = {0};
+    int64_t count = ranks->lists.neighbours;
+    cs_neighbour *neighbour = cs_arena_take(&scratch, count, sizeof *neighbour);
+    if (!neighbour) return cs_no_memory(error, "the neighbours of a rank");
+    for (int64_t n = 0; n < count; n++) {
+        neighbour[n] =
+            (cs_neighbour){ranks->lists.rank[n], out, send_bytes[n], in, receive_bytes[n]};
+        out += send_bytes[n];
+        in += receive_bytes[n];
+    }
+    cs_status status = cs_exchange_make(exchange, ranks->transport, what, neighbour, count, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Tells the neighbours after which stages bodies travel. Collective. */
+static cs_status tell_stages(cs_ranks *ranks, cs_error *error)
+{
+    neighbour_lists *lists = &ranks->lists;
+    cs_exchange *exchange = NULL;
+    cs_arena scratch = {0};
+    int64_t *send = cs_arena_take(&scratch, lists->neighbours, sizeof(int64_t));
+    int64_t *receive = cs_arena_take(&scratch, lists->neighbours, sizeof(int64_t));
+    cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+    for (int64_t n = 0; n < lists->neighbours && !status; n++) {
+        send[n] = (lists->first_send[n + 1] - lists->first_send[n]) * lists->width;
+        receive[n] = (lists->first_receive[n + 1] - lists->first_receive[n]) * lists->width;
+    }
+    if (!status)
+        status = make_exchange(ranks, "stages of ghost bodies", (char *)lists->send_stage, send,
+                               (char *)lists->receive_stage, receive, &exchange, error);
+    if (!status) status = cs_exchange_begin(exchange, error);
+    if (!status) status = cs_exchange_end(exchange, error);
+    cs_exchange_free(exchange);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* ---- carriers ------------------------------------------------------------------------------------ */
+
+/* Whether item i travels after a stage, or, with CS_ALL_GHOSTS, at all. */
+static int travels(const unsigned char *stages, int64_t width, int64_t i, int64_t stage)
+{
+    return stage < 0 || (stages[i * width + stage / 8] >> (stage % 8) & 1);
+}
+
+/* body <- those of `all` (first[n] ... for each neighbour) that travel after a stage; bytes (neighbours) of each. Returns
+ * their number. */
+static int64_t choose(const cs_ranks *ranks, const int64_t *all, const int64_t *first,
+                      const unsigned char *stages, int64_t stage, size_t size, int64_t *body,
+                      int64_t *bytes)
+{
+    int64_t count = 0;
+    for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
+        bytes[n] = 0;
+        for (int64_t i = first[n]; i < first[n + 1]; i++) {
+            if (!travels(stages, ranks->lists.width, i, stage)) continue;
+            body[count++] = all[i];
+            bytes[n] += ranks->dof[all[i]] * (int64_t)size;
+        }
+    }
+    return count;
+}
+
+static int64_t sum_of(const int64_t *values, int64_t count)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < count; i++) sum += values[i];
+    return sum;
+}
+
+/* Takes the buffers of a carrier and makes its exchange. */
+static cs_status finish_carrier(cs_ranks *ranks, const char *what, const int64_t *send_bytes,
+                                const int64_t *receive_bytes, carrier *c, cs_error *error)
+{
+    int64_t neighbours = ranks->lists.neighbours;
+    c->bytes = sum_of(send_bytes, neighbours);
+    for (int64_t n = 0; n < neighbours; n++) c->messages += send_bytes[n] > 0;
+    c->out = cs_arena_take(&ranks->arena, c->bytes, 1);
+    c->in = cs_arena_take(&ranks->arena, sum_of(receive_bytes, neighbours), 1);
+    cs_status status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
+    if (status) return status;
+    return make_exchange(ranks, what, c->out, send_bytes, c->in, receive_bytes, &c->exchange,
+                         error);
+}
+
+/* Makes the carrier of u after a stage, or of all ghosts. Collective. */
+static cs_status make_carrier(cs_ranks *ranks, int64_t stage, size_t size, const char *what,
+                              carrier *c, cs_error *error)
+{
+    /* What travels. */
+    const neighbour_lists *lists = &ranks->lists;
+    int64_t neighbours = lists->neighbours;
+    cs_arena scratch = {0};
+    int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    cs_status status = CS_OK;
+    *c = (carrier){.size = size};
+    c->width = ranks->dof;
+    c->send = cs_arena_take(&ranks->arena, lists->first_send[neighbours], sizeof(int64_t));
+    c->receive = cs_arena_take(&ranks->arena, lists->first_receive[neighbours], sizeof(int64_t));
+    if (!send_bytes || !receive_bytes || !c->send || !c->receive) {
+        status = cs_no_memory(error, "the neighbours of a rank");
+        goto out;
+    }
+    c->sends = choose(ranks, lists->send, lists->first_send, lists->send_stage, stage, size,
+                      c->send, send_bytes);
+    c->receives = choose(ranks, lists->receive, lists->first_receive, lists->receive_stage, stage,
+                         size, c->receive, receive_bytes);
+
+    status = finish_carrier(ranks, what, send_bytes, receive_bytes, c, error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Sorted pairs rank * items + item, each once. */
+typedef struct pairs {
+    int64_t *pair, count;
+} pairs;
+
+/* items and bytes (neighbours) <- the items of the pairs, by neighbour. */
+static void take_pairs(const cs_ranks *ranks, const pairs *from, int64_t items, const carrier *c,
+                       int64_t *item, int64_t *bytes)
+{
+    int64_t i = 0;
+    for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
+        bytes[n] = 0;
+        for (; i < from->count && from->pair[i] / items == ranks->lists.rank[n]; i++) {
+            item[i] = from->pair[i] % items;
+            bytes[n] += (c->width ? c->width[item[i]] : 1) * (int64_t)c->size;
+        }
+    }
+}
+
+/* bytes (neighbours) <- those of pairs of rank and part * bodies + body. */
+static void add_bytes(const cs_ranks *ranks, const pairs *from, int64_t items, const carrier *c,
+                      int64_t *bytes)
+{
+    int64_t i = 0, bodies = ranks->problem->bodies;
+    for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
+        bytes[n] = 0;
+        for (; i < from->count && from->pair[i] / items == ranks->lists.rank[n]; i++)
+            bytes[n] += ranks->dof[from->pair[i] % items % bodies] * (int64_t)c->size;
+    }
+}
+
+/* Makes the carrier of items that go to ranks and come from ranks. Collective. */
+static cs_status make_carrier_of_pairs(cs_ranks *ranks, pairs *send, pairs *receive, int64_t items,
+                                       const int *width, size_t size, const char *what, carrier *c,
+                                       cs_error *error)
+{
+    cs_arena scratch = {0};
+    int64_t neighbours = ranks->lists.neighbours;
+    int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    send->count = cs_sort_distinct_64(send->pair, send->count);
+    receive->count = cs_sort_distinct_64(receive->pair, receive->count);
+    *c = (carrier){
+        .size = size, .width = width, .sends = send->count, .receives = receive->count};
+    c->send = cs_arena_take(&ranks->arena, send->count, sizeof(int64_t));
+    c->receive = cs_arena_take(&ranks->arena, receive->count, sizeof(int64_t));
+    cs_status status = CS_OK;
+    if (!send_bytes || !receive_bytes || !c->send || !c->receive)
+        status = cs_no_memory(error, "the neighbours of a rank");
+    if (!status) {
+        take_pairs(ranks, send, items, c, c->send, send_bytes);
+        take_pairs(ranks, receive, items, c, c->receive, receive_bytes);
+        status = finish_carrier(ranks, what, send_bytes, receive_bytes, c, error);
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Adds to the pairs of a disjoint stage the bodies of one block that come back to their owners, from the rank that visits
+ * it. */
+static void note_return(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+{
+    const cs_share *share = ranks->share;
+    int64_t body[CS_MAX_PARTNERS], bodies = ranks->problem->bodies;
+    int ends = ends_of(ranks->problem, block, body);
+    int visitor = cs_owner_of_part(share->part[block], share->parts, ranks->ranks);
+    for (int e = 0; e < ends; e++) {
+        int owner = ranks->owner[body[e]];
+        if (owner == visitor) continue;
+        if (visitor == ranks->rank) send->pair[send->count++] = owner * bodies + body[e];
+        else if (owner == ranks->rank)
+            receive->pair[receive->count++] = visitor * bodies + body[e];
+    }
+}
+
+/* Adds the rows of a block of a disjoint stage, whose impulses go from the rank that visits it to the others that have it. */
+static void note_impulses(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+{
+    const cs_share *share = ranks->share;
+    const cs_problem *problem = ranks->problem;
+    int64_t body[CS_MAX_PARTNERS];
+    int ends = ends_of(problem, block, body);
+    int visitor = cs_owner_of_part(share->part[block], share->parts, ranks->ranks);
+    for (int64_t row = cs_block_row(problem, block); row < cs_block_end(problem, block); row++) {
+        if (visitor != ranks->rank) {
+            receive->pair[receive->count++] = visitor * problem->rows + row;
+            continue;
+        }
+        for (int e = 0; e < ends; e++) {
+            int64_t other = ranks->owner[body[e]];
+            if (other != ranks->rank)
+                send->pair[send->count++] = other * problem->rows + row;
+        }
+    }
+}
+
+/* Adds to the pairs of a concurrent stage the changes of u that the part of a block makes to bodies of other ranks. An item is
+ * part * bodies + body. */
+static void note_changes(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+{
+    const cs_share *share = ranks->share;
+    int64_t body[CS_MAX_PARTNERS], bodies = ranks->problem->bodies, part = share->part[block];
+    int ends = ends_of(ranks->problem, block, body);
+    int visitor = cs_owner_of_part(part, share->parts, ranks->ranks);
+    for (int e = 0; e < ends; e++) {
+        int owner = ranks->owner[body[e]];
+        if (owner == visitor) continue;
+        if (visitor == ranks->rank)
+            send->pair[send->count++] = (owner * share->parts + part) * bodies + body[e];
+        else if (owner == ranks->rank)
+            receive->pair[receive->count++] = (visitor * share->parts + part) * bodies + body[e];
+    }
+}
+
+/* Turns items part * bodies + body into bodies and parts. */
+static void split_items(int64_t *item, int64_t *part, int64_t count, int64_t bodies)
+{
+    for (int64_t i = 0; i < count; i++) {
+        part[i] = item[i] / bodies;
+        item[i] %= bodies;
+    }
+}
+
+/* Makes the carrier of changes. Collective. */
+static cs_status make_changes(cs_ranks *ranks, pairs *send, pairs *receive, size_t size,
+                              carrier *c, cs_error *error)
+{
+    /* Items, sorted by rank and part; then their bodies, which have the widths. */
+    cs_arena scratch = {0};
+    int64_t bodies = ranks->problem->bodies, neighbours = ranks->lists.neighbours;
+    int64_t items = ranks->share->parts * bodies;
+    int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
+    send->count = cs_sort_distinct_64(send->pair, send->count);
+    receive->count = cs_sort_distinct_64(receive->pair, receive->count);
+    *c = (carrier){.size = size, .sends = send->count, .receives = receive->count};
+    int64_t **array[] = {&c->send, &c->send_part, &c->receive, &c->receive_part};
+    for (int i = 0; i < 4; i++)
+        *array[i] = cs_arena_take(&ranks->arena, i < 2 ? c->sends : c->receives, sizeof(int64_t));
+    cs_status status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
+    if (!status) status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+    if (status) goto out;
+    take_pairs(ranks, send, items, c, c->send, send_bytes);
+    take_pairs(ranks, receive, items, c, c->receive, receive_bytes);
+    split_items(c->send, c->send_part, c->sends, bodies);
+    split_items(c->receive, c->receive_part, c->receives, bodies);
+    c->width = ranks->dof;
+    add_bytes(ranks, send, items, c, send_bytes);
+    add_bytes(ranks, receive, items, c, receive_bytes);
+    status = finish_carrier(ranks, "changes of parts", send_bytes, receive_bytes, c, error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Makes the carriers of disjoint and concurrent stages. Collective. */
+static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_error *error)
+{
+    /* Room for all pairs. */
+    const cs_share *share = ranks->share;
+    const cs_problem *problem = ranks->problem;
+    cs_arena scratch = {0};
+    int64_t bodies = CS_MAX_PARTNERS * problem->blocks, rows = CS_MAX_PARTNERS * problem->rows;
+    pairs body[2] = {{cs_arena_take_unset(&scratch, bodies, sizeof(int64_t)), 0},
+                     {cs_arena_take_unset(&scratch, bodies, sizeof(int64_t)), 0}};
+    pairs row[2] = {{cs_arena_take_unset(&scratch, rows, sizeof(int64_t)), 0},
+                    {cs_arena_take_unset(&scratch, rows, sizeof(int64_t)), 0}};
+    cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+
+    /* Stage by stage. */
+    for (int64_t s = 0; s < share->stages && !status; s++) {
+        int concurrent = share->kind[s] == CS_CONCURRENT;
+        if (share->kind[s] != CS_DISJOINT && !concurrent) continue;
+        body[0].count = body[1].count = 0;
+        for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
+            if (concurrent) note_changes(ranks, share->block[i], &body[0], &body[1]);
+            else note_return(ranks, share->block[i], &body[0], &body[1]);
+            note_impulses(ranks, share->block[i], &row[0], &row[1]);
+        }
+        if (concurrent)
+            status = make_changes(ranks, &body[0], &body[1], real_size, &ranks->changes[s], error);
+        else
+            status = make_carrier_of_pairs(ranks, &body[0], &body[1], problem->bodies, ranks->dof,
+                                       real_size, "impulses on bodies of others",
+                                       &ranks->back[s], error);
+    }
+    if (!status)
+        status = make_carrier_of_pairs(ranks, &row[0], &row[1], problem->rows, NULL, real_size,
+                                       "impulses of contacts of others", &ranks->impulses, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* The bytes of an item. */
+static size_t item_bytes(const carrier *c, int64_t item)
+{
+    return c->size * (size_t)(c->width ? c->width[item] : 1);
+}
+
+/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that goes
+ * out at out_place[i], and of the i-th one that comes in at in_place[i]. */
+static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place,
+                       const int64_t *out_place, const int64_t *in_place)
+{
+    /* Out. */
+    cs_error *failure = &ranks->failure;
+    char *out = c->out;
+    const char *in = c->in;
+    if (has_failed(ranks) || c->sends + c->receives == 0) return;
+    for (int64_t i = 0; i < c->sends; i++) {
+        size_t bytes = item_bytes(c, c->send[i]);
+        int64_t at = place ? place[c->send[i]] : out_place[i];
+        memcpy(out, (const char *)values + c->size * (size_t)at, bytes);
+        out += bytes;
+    }
+
+    /* Over, and in. */
+    if (cs_exchange_begin(c->exchange, failure) || cs_exchange_end(c->exchange, failure)) return;
+    for (int64_t i = 0; i < c->receives; i++) {
+        size_t bytes = item_bytes(c, c->receive[i]);
+        int64_t at = place ? place[c->receive[i]] : in_place[i];
+        memcpy((char *)values + c->size * (size_t)at, in, bytes);
+        in += bytes;
+    }
+}
+
+static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place)
+{
+    carry_from(ranks, c, values, place, NULL, NULL);
+}
+
+cs_changes cs_ranks_changes(const cs_ranks *ranks, int64_t stage)
+{
+    const carrier *c = &ranks->changes[stage];
+    return (cs_changes){c->sends,     c->receives,     c->send,
+                        c->send_part, c->receive, c->receive_part};
+}
+
+void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
+                               const int64_t *send_place, const int64_t *receive_place)
+{
+    carry_from(ranks, &ranks->changes[stage], values, NULL, send_place, receive_place);
+}
+
+void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
+{
+    if (ranks) carry(ranks, stage < 0 ? &ranks->ghosts : &ranks->stage[stage], values, place);
+}
+
+void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
+{
+    if (ranks) carry(ranks, &ranks->back[stage], values, place);
+}
+
+int cs_ranks_borrow(const cs_ranks *ranks)
+{
+    return ranks && ranks->impulses.sends + ranks->impulses.receives > 0;
+}
+
+void cs_ranks_exchange_impulses(cs_ranks *ranks, void *values, const int64_t *place)
+{
+    if (ranks) carry(ranks, &ranks->impulses, values, place);
+}
+
+void cs_ranks_complete(void *context, double *velocity)
+{
+    cs_ranks *ranks = context;
+    if (ranks) carry(ranks, &ranks->products, velocity, ranks->velocity_place);
+}
+
+/* ---- decisions ----------------------------------------------------------------------------------- */
+
+const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count)
+{
+    if (has_failed(ranks)) return NULL;
+    double *room = ranks->numbers.own;
+    memset(room, 0, CS_RANKS_NUMBERS * sizeof *room);
+    memcpy(room, own, (size_t)count * sizeof *room);
+    return cs_gather_run(&ranks->numbers, &ranks->failure) ? NULL : ranks->numbers.all;
+}
+
+void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count)
+{
+    for (int64_t first = 0; ranks && first < count; first += CS_RANKS_NUMBERS) {
+        int some = count - first < CS_RANKS_NUMBERS ? (int)(count - first) : CS_RANKS_NUMBERS;
+        const double *all = cs_ranks_gather(ranks, values + first, some);
+        for (int r = 0; all && r < ranks->ranks; r++)
+            for (int i = 0; i < some; i++) {
+                double other = all[r * CS_RANKS_NUMBERS + i], *value = &values[first + i];
+                if (other > *value || isnan(other)) *value = other;
+            }
+    }
+}
+
+int cs_ranks_any(cs_ranks *ranks, int flag)
+{
+    double value = flag != 0;
+    cs_ranks_largest(ranks, &value, 1);
+    return value != 0;
+}
+
+int cs_ranks_all(cs_ranks *ranks, int flag) { return !cs_ranks_any(ranks, !flag); }
+
+/* The first part of a rank. */
+static int64_t first_part(const cs_ranks *ranks, int rank)
+{
+    return ranks->share->parts * rank / ranks->ranks;
+}
+
+double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, double *largest,
+                      double *count)
+{
+    /* On one rank, or after a failure. */
+    double sum = 0;
+    if (!ranks || has_failed(ranks)) {
+        for (int64_t p = 0; p < parts; p++) sum += of_part[p];
+        return sum;
+    }
+
+    /* Gather the numbers of all ranks and parts. */
+    double *own = ranks->parts.own;
+    int64_t first = first_part(ranks, ranks->rank), end = first_part(ranks, ranks->rank + 1);
+    own[LARGEST] = *largest;
+    own[COUNT] = *count;
+    memcpy(own + TALLIED, of_part + first, sizeof(double) * (size_t)(end - first));
+    if (cs_gather_run(&ranks->parts, &ranks->failure)) return 0;
+
+    /* Combine those of ranks, and add those of parts in their order: ranks own consecutive parts. */
+    const double *next = ranks->parts.all;
+    *count = 0;
+    for (int r = 0; r < ranks->ranks; r++) {
+        if (next[LARGEST] > *largest || isnan(next[LARGEST])) *largest = next[LARGEST];
+        *count += next[COUNT];
+        next += TALLIED;
+        for (int64_t p = first_part(ranks, r); p < first_part(ranks, r + 1); p++) sum += *next++;
+    }
+    return sum;
+}
+
+double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
+{
+    double largest = 0, count = 0;
+    return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
+}
+
+int64_t cs_ranks_rows(const cs_ranks *ranks) { return ranks->rows; }
+
+int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage) { return ranks->visits[stage]; }
+
+/* ---- making ---------------------------------------------------------------------------------------- */
+
+/* Takes what the rank knows by itself. */
+static cs_status take(cs_ranks *ranks, cs_error *error)
+{
+    const cs_problem *problem = ranks->problem;
+    ranks->owner = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int));
+    ranks->dof = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int));
+    ranks->velocity_place = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int64_t));
+    ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
+    ranks->back = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->back);
+    ranks->changes = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->changes);
+    ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(int64_t));
+    cs_status status = cs_arena_status(&ranks->arena, error, "the share of a rank");
+    if (status) return status;
+    describe_bodies(ranks);
+    status = check_stages(ranks, error);
+    return status ? status : make_lists(ranks, error);
+}
+
+/* Makes the gathers. Collective. */
+static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
+{
+    cs_arena scratch = {0};
+    int64_t *bytes = cs_arena_take(&scratch, ranks->ranks, sizeof(int64_t));
+    if (!bytes) return cs_no_memory(error, "the share of a rank");
+    for (int r = 0; r < ranks->ranks; r++) bytes[r] = CS_RANKS_NUMBERS * (int64_t)sizeof(double);
+    cs_status status =
+        cs_gather_make(&ranks->numbers, ranks->transport, "numbers of ranks", bytes, error);
+    for (int r = 0; r < ranks->ranks; r++)
+        bytes[r] = (TALLIED + first_part(ranks, r + 1) - first_part(ranks, r)) *
+                   (int64_t)sizeof(double);
+    if (!status)
+        status = cs_gather_make(&ranks->parts, ranks->transport, "sums of parts", bytes, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* Counts the visits of all ranks in each stage. Collective. */
+static void count_visits(cs_ranks *ranks)
+{
+    const cs_share *share = ranks->share;
+    for (int64_t s = 0; s < share->stages; s++) {
+        double own = 0;
+        for (int64_t i = share->start[s]; i < share->start[s + 1]; i++)
+            own += cs_ranks_own(ranks, share->part[share->block[i]]);
+        const double *all = cs_ranks_gather(ranks, &own, 1);
+        for (int r = 0; all && r < ranks->ranks; r++)
+            ranks->visits[s] += (int64_t)all[r * CS_RANKS_NUMBERS];
+    }
+}
+
+/* Counts the rows of the whole problem. Collective. */
+static void count_rows(cs_ranks *ranks)
+{
+    double own = 0;
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        if (cs_ranks_own(ranks, ranks->share->part[k]))
+            own += cs_block_group_of(ranks->problem, k)->rows;
+    const double *all = cs_ranks_gather(ranks, &own, 1);
+    for (int r = 0; all && r < ranks->ranks; r++)
+        ranks->rows += (int64_t)all[r * CS_RANKS_NUMBERS];
+}
+
+/* Makes the exchanges. Collective. */
+static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *error)
+{
+    cs_status status = make_carrier(ranks, CS_ALL_GHOSTS, sizeof(double), "velocities of ghosts",
+                                    &ranks->products, error);
+    if (!status)
+        status = make_carrier(ranks, CS_ALL_GHOSTS, real_size, "impulses on ghosts",
+                              &ranks->ghosts, error);
+    for (int64_t s = 0; s < ranks->share->stages && !status; s++)
+        status = make_carrier(ranks, s, real_size, "impulses on ghosts after a stage",
+                              &ranks->stage[s], error);
+    return status ? status : make_disjoint_carriers(ranks, real_size, error);
+}
+
+cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_problem *problem,
+                        size_t real_size, cs_transport *transport, int *known,
+                        cs_error *error)
+{
+    /* What needs no other rank. The others learn of a failure. */
+    cs_ranks *ranks = *result = cs_allocate(1, sizeof *ranks);
+    int rank = cs_transport_rank(transport), count = cs_transport_ranks(transport);
+    cs_status status = ranks ? CS_OK : cs_no_memory(error, "the share of a rank");
+    if (!status) {
+        *ranks = (cs_ranks){.rank = rank,
+                            .ranks = count,
+                            .share = share,
+                            .problem = problem,
+                            .transport = transport};
+        status = cs_share_check(share, problem, count, error);
+    }
+    if (!status) status = take(ranks, error);
+    cs_error own = status && error ? *error : (cs_error){.status = status};
+    status = cs_transport_agree(transport, status, &own);
+    if (status && error) *error = own;
+    *known = status != CS_OK;
+
+    /* What they tell each other. */
+    if (!status) status = make_gathers(ranks, error);
+    if (!status) {
+        note_stages(ranks);
+        status = tell_stages(ranks, error);
+    }
+    if (!status) status = make_carriers(ranks, real_size, error);
+    if (!status) {
+        count_visits(ranks);
+        count_rows(ranks);
+        status = cs_ranks_status(ranks, error);
+    }
+    if (!status) return CS_OK;
+    cs_ranks_free(ranks);
+    *result = NULL;
+    return status;
+}
+
+void cs_ranks_free(cs_ranks *ranks)
+{
+    if (!ranks) return;
+    for (int64_t s = 0; s < ranks->share->stages && ranks->stage; s++)
+        cs_exchange_free(ranks->stage[s].exchange);
+    for (int64_t s = 0; s < ranks->share->stages && ranks->back; s++)
+        cs_exchange_free(ranks->back[s].exchange);
+    for (int64_t s = 0; s < ranks->share->stages && ranks->changes; s++)
+        cs_exchange_free(ranks->changes[s].exchange);
+    cs_exchange_free(ranks->impulses.exchange);
+    cs_exchange_free(ranks->products.exchange);
+    cs_exchange_free(ranks->ghosts.exchange);
+    cs_gather_free(&ranks->numbers);
+    cs_gather_free(&ranks->parts);
+    cs_arena_clear(&ranks->arena);
+    cs_release(ranks);
+}
+
+/* ---- figures --------------------------------------------------------------------------------------- */
+
+int cs_ranks_rank(const cs_ranks *ranks) { return ranks ? ranks->rank : 0; }
+int cs_ranks_count(const cs_ranks *ranks) { return ranks ? ranks->ranks : 1; }
+const cs_share *cs_ranks_share(const cs_ranks *ranks) { return ranks ? ranks->share : NULL; }
+
+int cs_ranks_own(const cs_ranks *ranks, int64_t part)
+{
+    return !ranks || cs_owner_of_part(part, ranks->share->parts, ranks->ranks) == ranks->rank;
+}
+
+int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block)
+{
+    return ranks && block >= 0 ? ranks->share->contact[block] : block;
+}
+
+void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info)
+{
+    *info = (cs_ranks_info){.neighbours = ranks->lists.neighbours,
+                            .visits = ranks->problem->blocks};
+    for (int64_t body = 0; body < ranks->problem->bodies; body++) {
+        info->owned += ranks->owner[body] == ranks->rank;
+        info->ghosts += ranks->owner[body] >= 0 && ranks->owner[body] != ranks->rank;
+    }
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        info->own += cs_ranks_own(ranks, ranks->share->part[k]);
+    for (int64_t s = 0; s < ranks->share->stages; s++) {
+        const carrier *of_stage[] = {&ranks->stage[s], &ranks->back[s], &ranks->changes[s]};
+        for (int i = 0; i < 3; i++) {
+            info->messages += of_stage[i]->messages;
+            info->bytes += of_stage[i]->bytes;
+        }
+    }
+    info->messages += ranks->impulses.messages;
+    info->bytes += ranks->impulses.bytes;
+}

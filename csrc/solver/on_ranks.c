@@ -1,0 +1,114 @@
+#include "solver/on_ranks.h"
+
+#include "core/error.h"
+#include "core/instructions.h"
+#include "solver/accelerate.h"
+#include "solver/judge.h"
+#include "solver/options.h"
+#include "transport/transport.h"
+
+#include <string.h>
+
+/* Fails for a measure that would add numbers of several ranks, or compare iterates of the whole. */
+static cs_status check_measure(const cs_measure *measure, cs_error *error)
+{
+    int fits = measure->of_sweep ? !measure->of_change
+                                 : cs_measure_is_natural_map(measure) ||
+                                       (measure->part && measure->across == CS_LARGEST);
+    if (fits) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "the measure '%s' is not available on ranks: it is a sum over all contacts",
+                   measure->name);
+}
+
+/* Fails for options that ranks do not share. */
+static cs_status check_options(const cs_solver *solver, cs_error *error)
+{
+    const cs_options *options = &solver->options;
+    const cs_method *method = solver->method;
+    int steps = method->solve == cs_accelerate && !method->without_sweeps && !method->prepare;
+    if (method->splits || (method->solve != cs_fixed_point && !steps))
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "method='%s' is not available on ranks: jacobi, gauss_seidel, "
+                       "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
+                       method->name);
+    if (solver->scheme && strcmp(solver->scheme->name, "factorized") != 0)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "scheme='%s' is not available on ranks: scheme='factorized' is",
+                       solver->scheme->name);
+    if (options->averaging_adjacent)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "averaging='adjacent' is not available on ranks: give a number");
+    if (strcmp(options->device, "cpu") != 0)
+        return cs_fail(error, CS_UNSUPPORTED, "device='%s' is not available on ranks",
+                       options->device);
+    if (options->order_options.subtasks)
+        return cs_fail(error, CS_UNSUPPORTED, "subtasks are not available on ranks");
+    cs_status status = check_measure(solver->stop, error);
+    for (int c = 0; c < solver->history.columns - 2 && !status; c++)
+        status = check_measure(solver->history.measure[c], error);
+    return status;
+}
+
+/* The instruction set of all ranks: the narrowest that one of them asks for, or their environment does. Collective. */
+static int common_instructions(const cs_solver *solver)
+{
+    double own = solver->instructions;
+    int common = solver->instructions;
+    const double *all = cs_ranks_gather(solver->ranks, &own, 1);
+    for (int r = 0; all && r < cs_ranks_count(solver->ranks); r++) {
+        int other = (int)all[r * CS_RANKS_NUMBERS];
+        if (other == CS_INSTRUCTIONS_AUTO || common == CS_INSTRUCTIONS_SCALAR) continue;
+        if (other == CS_INSTRUCTIONS_SCALAR || common == CS_INSTRUCTIONS_AUTO || other < common)
+            common = other;
+    }
+    return common;
+}
+
+cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *transport,
+                        cs_status status, int *known, cs_error *error)
+{
+    /* All ranks learn of a failure of one of them. */
+    cs_error own = {0};
+    if (!status) status = check_options(solver, error);
+    if (status && error) own = *error;
+    own.status = status;
+    status = cs_transport_agree(transport, status, &own);
+    *known = status != CS_OK;
+    if (status) {
+        if (error) *error = own;
+        return status;
+    }
+
+    /* The ranks. */
+    cs_dtype dtype = cs_dtype_of(&solver->options);
+    status = cs_ranks_make(&solver->ranks, share, solver->problem, cs_real_size(dtype), transport,
+                           known, error);
+    if (status) return status;
+    solver->products.complete = cs_ranks_complete;
+    solver->products.context = solver->ranks;
+
+    /* What the schemes and kernels of all ranks have in common. */
+    solver->instructions = common_instructions(solver);
+    solver->scheme = cs_scheme_find("factorized");
+    return cs_ranks_status(solver->ranks, error);
+}
+
+int cs_solver_failure_is_known(const cs_solver *solver)
+{
+    return cs_ranks_have_agreed(solver->ranks);
+}
+
+int64_t cs_islands_on_ranks(const cs_solver *solver, int64_t *island)
+{
+    const cs_share *share = cs_ranks_share(solver->ranks);
+    int64_t blocks = solver->problem->blocks, shared = share->shared_islands, next = shared;
+    for (int64_t k = 0; k < blocks; k++) {
+        if (share->island[k] >= 0) island[k] = share->island[k];
+        else if (island[k] >= 0) island[k] += shared;
+        if (island[k] >= next) next = island[k] + 1;
+    }
+    for (int64_t k = 0; k < blocks; k++)
+        if (island[k] < 0) island[k] = next++;
+    return next;
+}
