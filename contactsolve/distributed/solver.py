@@ -27,6 +27,7 @@ from contactsolve.distributed._share import Share
 from contactsolve.distributed.problem import Problem
 from contactsolve.orders import Order, chosen
 from contactsolve.result import History
+from contactsolve.result import Result as LocalResult
 from contactsolve.solver import Options, State
 
 __all__ = ["Result", "Solver", "solve"]
@@ -57,16 +58,16 @@ class Solver:
     problem
         A `contactsolve.distributed.Problem`.
     method
-        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"``. ``"auto"`` and methods
-        without sweeps are refused.
-    order
-        ``"partition"``, the interiors of the parts and then the contacts between them, or
-        ``"colored"``, by names or as objects of `contactsolve.orders`.
+        ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"``, ``"nesterov"``,
+        ``"nncg"``, ``"momentum"``, ``"anderson"``, ``"chebyshev"``, or with options as
+        ``methods.nncg(over="jacobi")``. Others are refused.
     verify
         Whether each solve ends with a comparison of all copies of the impulses of contacts that
         several ranks have, bit by bit.
     **options
-        As for `contactsolve.Solver`, with the scheme ``"factorized"``.
+        As for `contactsolve.Solver`, with the scheme ``"factorized"``. The order is
+        ``"partition"``, the interiors of the parts and then the contacts between them, or
+        ``"colored"``, by name or as an object of `contactsolve.orders`; by default the former.
 
     Attributes
     ----------
@@ -86,16 +87,16 @@ class Solver:
         problem: Problem,
         *,
         method: str | methods.Choice = "gauss_seidel",
-        order: str | Order = "partition",
         verify: bool = False,
         **options: Unpack[Options],
     ) -> None:
         if not isinstance(problem, Problem):
             raise TypeError(f"problem is {type(problem).__name__}: a distributed.Problem is needed")
         self.problem, self._verify = problem, bool(verify)
-        comm, share = problem.comm, problem.share
-        choice, visits = together(comm, _checked, method, order, options)
-        alike = {name: value for name, value in options.items() if name not in _OF_A_RANK}
+        comm, share, given = problem.comm, problem.share, {**options}
+        order: Any = given.pop("order", "partition")
+        choice, visits = together(comm, _checked, method, order, given)
+        alike = {name: value for name, value in given.items() if name not in _OF_A_RANK}
         described = {name: repr(value) for name, value in alike.items()}
         described |= {"method": repr(choice), "order": repr(visits), "verify": repr(verify)}
         require_equal(comm, described)
@@ -123,7 +124,7 @@ class Solver:
         transport = _transport_of(comm)
         self._solver = _trying(
             comm,
-            lambda: _OnRanks(share.problem, choice, own, transport, _with_threads(comm, options)),
+            lambda: _OnRanks(share.problem, choice, own, transport, _with_threads(comm, given)),
         )
 
     @property
@@ -189,7 +190,6 @@ def solve(
     problem: Problem,
     *,
     method: str | methods.Choice = "gauss_seidel",
-    order: str | Order = "partition",
     verify: bool = False,
     initial: Any = None,
     callback: Callable[[State], object] | None = None,
@@ -199,7 +199,7 @@ def solve(
 
     Parameters
     ----------
-    problem, method, order, verify, **options
+    problem, method, verify, **options
         As for `Solver`.
     initial, callback
         As for `Solver.solve`.
@@ -219,7 +219,7 @@ def solve(
     >>> distributed.solve(problem).status
     'converged'
     """
-    solver = Solver(problem, method=method, order=order, verify=verify, **options)
+    solver = Solver(problem, method=method, verify=verify, **options)
     return solver.solve(initial=initial, callback=callback)
 
 
@@ -323,7 +323,7 @@ class _RankValues(ResultValues):
         answer = self._answer
         return Worst(answer.worst_block, f"row {answer.worst_row}", answer.worst_velocity)
 
-    def _gives_advice(self, status: str) -> bool:
+    def _gives_advice(self, status: str) -> bool:  # noqa: ARG002 (advice would differ by rank)
         return False
 
     def _message(self) -> str:
@@ -335,7 +335,7 @@ class _RankValues(ResultValues):
         )
 
 
-def _result_of(solver: Solver, result: one_process.Result) -> Result:
+def _result_of(solver: Solver, result: LocalResult) -> Result:
     """Return the result of a rank, with the contacts that belong to it."""
     share, mine, values = solver.problem.share, solver._mine, result._found
     return Result(
@@ -365,7 +365,7 @@ def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
     return [group[mine[first:end]] for group, first, end in zip(rows, ends, ends[1:], strict=False)]
 
 
-def _with_threads(comm: Any, options: Options) -> dict[str, Any]:
+def _with_threads(comm: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options; without a number of threads, ranks divide the cores of their machine."""
     given: dict[str, Any] = {**options}
     if comm.size > 1 and isinstance(comm, Communicator) and given.get("threads") is None:
@@ -374,7 +374,7 @@ def _with_threads(comm: Any, options: Options) -> dict[str, Any]:
 
 
 def _trying(comm: Any, function: Callable[[], T]) -> T:
-    """Call a function that exchanges messages; the failure of another rank becomes a `RankError`."""
+    """Call a function that sends messages; the failure of another rank becomes a `RankError`."""
     return comm._try(function) if isinstance(comm, Communicator) else function()
 
 

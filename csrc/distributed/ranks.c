@@ -10,10 +10,11 @@
 /* Bodies of neighbours whose numbers travel: those of one neighbour after another, ascending. */
 typedef struct neighbour_lists {
     int64_t neighbours;
-    int *rank;                               /* (neighbours) */
-    int64_t *first_send, *first_receive;     /* (neighbours + 1) */
-    int64_t *send, *receive;                 /* bodies */
-    unsigned char *send_stage, *receive_stage; /* (sends or receives, width): stages after which they travel, bit by bit */
+    int *rank;                           /* (neighbours) */
+    int64_t *first_send, *first_receive; /* (neighbours + 1) */
+    int64_t *send, *receive;             /* bodies */
+    unsigned char *send_stage,
+        *receive_stage; /* (sends or receives, width): stages after which they travel, bit by bit */
     int64_t width;
 } neighbour_lists;
 
@@ -23,7 +24,8 @@ typedef struct carrier {
     int64_t sends, receives;
     int64_t *send, *receive; /* items */
     const int *width;        /* numbers of each item; NULL: one */
-    int64_t *send_part, *receive_part; /* in a concurrent stage: the parts that change the bodies; or NULL */
+    int64_t *send_part,
+        *receive_part; /* in a concurrent stage: the parts that change the bodies; or NULL */
     char *out, *in;
     size_t size; /* bytes of a number */
     int64_t messages, bytes;
@@ -43,13 +45,13 @@ struct cs_ranks {
     neighbour_lists lists;
     carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
     carrier *stage;           /* (stages): u after each stage, from the bodies' owners */
-    carrier *back;            /* (stages): u after each disjoint stage, to the owners from whoever visited */
-    carrier *changes;         /* (stages): of u in concurrent stages, to the bodies' owners */
-    carrier impulses;         /* of contacts that one rank visits and others have */
-    int64_t *visits;          /* (stages): of all ranks */
-    int64_t rows;             /* of the whole problem */
-    cs_gather numbers;        /* CS_RANKS_NUMBERS of each rank */
-    cs_gather parts;          /* of each rank: TALLIED numbers, and one of each of its parts */
+    carrier *back; /* (stages): u after each disjoint stage, to the owners from whoever visited */
+    carrier *changes;  /* (stages): of u in concurrent stages, to the bodies' owners */
+    carrier impulses;  /* of contacts that one rank visits and others have */
+    int64_t *visits;   /* (stages): of all ranks */
+    int64_t rows;      /* of the whole problem */
+    cs_gather numbers; /* CS_RANKS_NUMBERS of each rank */
+    cs_gather parts;   /* of each rank: TALLIED numbers, and one of each of its parts */
 };
 
 /* What each rank adds to the numbers of its parts: its largest number, and its count. */
@@ -98,10 +100,9 @@ static void describe_bodies(cs_ranks *ranks)
         const cs_body_group *group = &problem->body_group[g];
         for (int64_t k = 0; k < group->count; k++) {
             int64_t body = group->first_body + k;
-            ranks->owner[body] =
-                group->immovable[k]
-                    ? -1
-                    : cs_owner_of_part(share->label[body], share->parts, ranks->ranks);
+            ranks->owner[body] = group->immovable[k] ? -1
+                                                     : cs_owner_of_part(share->label[body],
+                                                                        share->parts, ranks->ranks);
             ranks->dof[body] = group->dof;
             ranks->velocity_place[body] = group->first_velocity + k * group->dof;
         }
@@ -170,9 +171,8 @@ static cs_status check_stages(const cs_ranks *ranks, cs_error *error)
 /* ---- lists of ghosts ------------------------------------------------------------------------------ */
 
 /* send and receive <- rank x bodies + body of what travels; both sorted, each once. */
-static cs_status find_travellers(cs_ranks *ranks, cs_arena *scratch, int64_t **send,
-                                 int64_t *sends, int64_t **receive, int64_t *receives,
-                                 cs_error *error)
+static cs_status find_travellers(cs_ranks *ranks, cs_arena *scratch, int64_t **send, int64_t *sends,
+                                 int64_t **receive, int64_t *receives, cs_error *error)
 {
     const cs_problem *problem = ranks->problem;
     int64_t most = CS_MAX_PARTNERS * (CS_MAX_PARTNERS - 1) * problem->blocks;
@@ -220,8 +220,7 @@ static cs_status make_lists(cs_ranks *ranks, cs_error *error)
     cs_arena scratch = {0};
     neighbour_lists *lists = &ranks->lists;
     int64_t *send, *receive, sends = 0, receives = 0;
-    cs_status status =
-        find_travellers(ranks, &scratch, &send, &sends, &receive, &receives, error);
+    cs_status status = find_travellers(ranks, &scratch, &send, &sends, &receive, &receives, error);
     if (status) goto out;
 
     /* The neighbours: whoever sends something receives something. */
@@ -290,8 +289,7 @@ static void note_stages(cs_ranks *ranks)
         int all = share->kind[s] == CS_SIMULTANEOUS;
         int64_t first = all ? 0 : share->start[s],
                 end = all ? ranks->problem->blocks : share->start[s + 1];
-        for (int64_t i = first; i < end; i++)
-            note_block(ranks, s, share->kind[s], share->block[i]);
+        for (int64_t i = first; i < end; i++) note_block(ranks, s, share->kind[s], share->block[i]);
     }
 }
 
@@ -458,8 +456,7 @@ static cs_status make_carrier_of_pairs(cs_ranks *ranks, pairs *send, pairs *rece
     int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
     send->count = cs_sort_distinct_64(send->pair, send->count);
     receive->count = cs_sort_distinct_64(receive->pair, receive->count);
-    *c = (carrier){
-        .size = size, .width = width, .sends = send->count, .receives = receive->count};
+    *c = (carrier){.size = size, .width = width, .sends = send->count, .receives = receive->count};
     c->send = cs_arena_take(&ranks->arena, send->count, sizeof(int64_t));
     c->receive = cs_arena_take(&ranks->arena, receive->count, sizeof(int64_t));
     cs_status status = CS_OK;
@@ -486,8 +483,7 @@ static void note_return(const cs_ranks *ranks, int64_t block, pairs *send, pairs
         int owner = ranks->owner[body[e]];
         if (owner == visitor) continue;
         if (visitor == ranks->rank) send->pair[send->count++] = owner * bodies + body[e];
-        else if (owner == ranks->rank)
-            receive->pair[receive->count++] = visitor * bodies + body[e];
+        else if (owner == ranks->rank) receive->pair[receive->count++] = visitor * bodies + body[e];
     }
 }
 
@@ -506,8 +502,7 @@ static void note_impulses(const cs_ranks *ranks, int64_t block, pairs *send, pai
         }
         for (int e = 0; e < ends; e++) {
             int64_t other = ranks->owner[body[e]];
-            if (other != ranks->rank)
-                send->pair[send->count++] = other * problem->rows + row;
+            if (other != ranks->rank) send->pair[send->count++] = other * problem->rows + row;
         }
     }
 }
@@ -540,8 +535,8 @@ static void split_items(int64_t *item, int64_t *part, int64_t count, int64_t bod
 }
 
 /* Makes the carrier of changes. Collective. */
-static cs_status make_changes(cs_ranks *ranks, pairs *send, pairs *receive, size_t size,
-                              carrier *c, cs_error *error)
+static cs_status make_changes(cs_ranks *ranks, pairs *send, pairs *receive, size_t size, carrier *c,
+                              cs_error *error)
 {
     /* Items, sorted by rank and part; then their bodies, which have the widths. */
     cs_arena scratch = {0};
@@ -599,8 +594,8 @@ static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_er
             status = make_changes(ranks, &body[0], &body[1], real_size, &ranks->changes[s], error);
         else
             status = make_carrier_of_pairs(ranks, &body[0], &body[1], problem->bodies, ranks->dof,
-                                       real_size, "impulses on bodies of others",
-                                       &ranks->back[s], error);
+                                           real_size, "impulses on bodies of others",
+                                           &ranks->back[s], error);
     }
     if (!status)
         status = make_carrier_of_pairs(ranks, &row[0], &row[1], problem->rows, NULL, real_size,
@@ -650,8 +645,7 @@ static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t
 cs_changes cs_ranks_changes(const cs_ranks *ranks, int64_t stage)
 {
     const carrier *c = &ranks->changes[stage];
-    return (cs_changes){c->sends,     c->receives,     c->send,
-                        c->send_part, c->receive, c->receive_part};
+    return (cs_changes){c->sends, c->receives, c->send, c->send_part, c->receive, c->receive_part};
 }
 
 void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
@@ -795,8 +789,8 @@ static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
     cs_status status =
         cs_gather_make(&ranks->numbers, ranks->transport, "numbers of ranks", bytes, error);
     for (int r = 0; r < ranks->ranks; r++)
-        bytes[r] = (TALLIED + first_part(ranks, r + 1) - first_part(ranks, r)) *
-                   (int64_t)sizeof(double);
+        bytes[r] =
+            (TALLIED + first_part(ranks, r + 1) - first_part(ranks, r)) * (int64_t)sizeof(double);
     if (!status)
         status = cs_gather_make(&ranks->parts, ranks->transport, "sums of parts", bytes, error);
     cs_arena_clear(&scratch);
@@ -825,8 +819,7 @@ static void count_rows(cs_ranks *ranks)
         if (cs_ranks_own(ranks, ranks->share->part[k]))
             own += cs_block_group_of(ranks->problem, k)->rows;
     const double *all = cs_ranks_gather(ranks, &own, 1);
-    for (int r = 0; all && r < ranks->ranks; r++)
-        ranks->rows += (int64_t)all[r * CS_RANKS_NUMBERS];
+    for (int r = 0; all && r < ranks->ranks; r++) ranks->rows += (int64_t)all[r * CS_RANKS_NUMBERS];
 }
 
 /* Makes the exchanges. Collective. */
@@ -835,8 +828,8 @@ static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *erro
     cs_status status = make_carrier(ranks, CS_ALL_GHOSTS, sizeof(double), "velocities of ghosts",
                                     &ranks->products, error);
     if (!status)
-        status = make_carrier(ranks, CS_ALL_GHOSTS, real_size, "impulses on ghosts",
-                              &ranks->ghosts, error);
+        status = make_carrier(ranks, CS_ALL_GHOSTS, real_size, "impulses on ghosts", &ranks->ghosts,
+                              error);
     for (int64_t s = 0; s < ranks->share->stages && !status; s++)
         status = make_carrier(ranks, s, real_size, "impulses on ghosts after a stage",
                               &ranks->stage[s], error);
@@ -844,8 +837,7 @@ static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *erro
 }
 
 cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_problem *problem,
-                        size_t real_size, cs_transport *transport, int *known,
-                        cs_error *error)
+                        size_t real_size, cs_transport *transport, int *known, cs_error *error)
 {
     /* What needs no other rank. The others learn of a failure. */
     cs_ranks *ranks = *result = cs_allocate(1, sizeof *ranks);
@@ -919,8 +911,8 @@ int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block)
 
 void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info)
 {
-    *info = (cs_ranks_info){.neighbours = ranks->lists.neighbours,
-                            .visits = ranks->problem->blocks};
+    *info =
+        (cs_ranks_info){.neighbours = ranks->lists.neighbours, .visits = ranks->problem->blocks};
     for (int64_t body = 0; body < ranks->problem->bodies; body++) {
         info->owned += ranks->owner[body] == ranks->rank;
         info->ghosts += ranks->owner[body] >= 0 && ranks->owner[body] != ranks->rank;

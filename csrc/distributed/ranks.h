@@ -91,8 +91,9 @@ void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t
 /* In a concurrent stage, the changes of u that a part of one rank makes to a body of another rank. */
 typedef struct cs_changes {
     int64_t sends, receives;
-    const int64_t *send_body, *send_part;       /* (sends): a ghost and an own part */
-    const int64_t *receive_body, *receive_part; /* (receives): an own body and a part of another rank */
+    const int64_t *send_body, *send_part; /* (sends): a ghost and an own part */
+    const int64_t *receive_body,
+        *receive_part; /* (receives): an own body and a part of another rank */
 } cs_changes;
 cs_changes cs_ranks_changes(const cs_ranks *ranks, int64_t stage);
 
@@ -112,10 +113,10 @@ void cs_ranks_complete(void *context, double *velocity);
 /* ---- figures ----------------------------------------------------------------------------------- */
 
 typedef struct cs_ranks_info {
-    int64_t owned, ghosts; /* movable bodies with contacts */
-    int64_t visits;        /* contacts of the rank; of these, */
-    int64_t own;           /* those that belong to its parts */
-    int64_t neighbours;    /* ranks with which velocities are exchanged */
+    int64_t owned, ghosts;   /* movable bodies with contacts */
+    int64_t visits;          /* contacts of the rank; of these, */
+    int64_t own;             /* those that belong to its parts */
+    int64_t neighbours;      /* ranks with which velocities are exchanged */
     int64_t messages, bytes; /* sent in one sweep */
 } cs_ranks_info;
 void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info);

@@ -38,9 +38,9 @@ static cs_status check_visits(const cs_share *share, const cs_problem *problem, 
                        (long long)blocks);
     for (int64_t s = 0; s < share->stages; s++)
         if (share->start[s + 1] < share->start[s])
-            return cs_fail(error, CS_INVALID, "share: start[%lld] is %lld after %lld: stages ascend",
-                           (long long)s + 1, (long long)share->start[s + 1],
-                           (long long)share->start[s]);
+            return cs_fail(error, CS_INVALID,
+                           "share: start[%lld] is %lld after %lld: stages ascend", (long long)s + 1,
+                           (long long)share->start[s + 1], (long long)share->start[s]);
 
     /* Each block once. */
     unsigned char *seen = cs_allocate(blocks + 1, 1);
@@ -86,8 +86,8 @@ cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int r
     cs_status status = check_range("body", share->body, problem->bodies, 0, share->all_bodies - 1,
                                    "bodies", error);
     if (!status)
-        status = check_range("contact", share->contact, problem->blocks, 0,
-                             share->all_contacts - 1, "contacts", error);
+        status = check_range("contact", share->contact, problem->blocks, 0, share->all_contacts - 1,
+                             "contacts", error);
     for (int g = 0; g < problem->body_groups && !status; g++) {
         const cs_body_group *group = &problem->body_group[g];
         status = check_ascending("body", share->body, group->first_body,
@@ -103,8 +103,8 @@ cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int r
                                  group->first_block + group->count, error);
     }
     if (!status)
-        status = check_range("part", share->part, problem->blocks, 0, share->parts - 1, "parts",
-                             error);
+        status =
+            check_range("part", share->part, problem->blocks, 0, share->parts - 1, "parts", error);
     if (!status)
         status = check_range("island", share->island, problem->blocks, -1,
                              share->shared_islands - 1, "shared islands", error);

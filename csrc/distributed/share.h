@@ -17,25 +17,28 @@
 /* Arrays are the caller's, and have to live as long as the solver. Numbers of bodies and blocks index them as they are
  * numbered in the rank's problem. */
 typedef struct cs_share {
-    int64_t parts;            /* of all ranks; at least as many as ranks */
-    int64_t all_bodies;       /* of the whole problem */
-    int64_t all_contacts;     /* likewise */
-    const int64_t *body;      /* (bodies): number in the whole problem, ascending in each group */
-    const int64_t *contact;   /* (blocks): likewise */
-    const int64_t *label;     /* (bodies): part of each movable body; that of others has no effect */
-    const int64_t *part;      /* (blocks): the part that a contact belongs to: the lowest label of its movable bodies, or
+    int64_t parts;          /* of all ranks; at least as many as ranks */
+    int64_t all_bodies;     /* of the whole problem */
+    int64_t all_contacts;   /* likewise */
+    const int64_t *body;    /* (bodies): number in the whole problem, ascending in each group */
+    const int64_t *contact; /* (blocks): likewise */
+    const int64_t *label;   /* (bodies): part of each movable body; that of others has no effect */
+    const int64_t *
+        part; /* (blocks): the part that a contact belongs to: the lowest label of its movable bodies, or
                                * in a disjoint or concurrent stage the part that visits it */
-    int64_t shared_islands;   /* islands with contacts on several ranks */
-    const int64_t *island;    /* (blocks): 0 ... shared_islands - 1, the same number on all ranks; or -1 for an
+    int64_t shared_islands; /* islands with contacts on several ranks */
+    const int64_t
+        *island; /* (blocks): 0 ... shared_islands - 1, the same number on all ranks; or -1 for an
                                * island whose contacts are on this rank alone */
-    int64_t stages;           /* the same on all ranks */
-    const int64_t *kind;      /* (stages): a cs_stage_kind */
-    const int64_t *start;     /* (stages + 1) into block: where each stage begins */
-    const int64_t *block;     /* (blocks): the rank's contacts in the order of their visits */
-    const unsigned char *cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here; other stages are
+    int64_t stages;       /* the same on all ranks */
+    const int64_t *kind;  /* (stages): a cs_stage_kind */
+    const int64_t *start; /* (stages + 1) into block: where each stage begins */
+    const int64_t *block; /* (blocks): the rank's contacts in the order of their visits */
+    const unsigned char *
+        cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here; other stages are
                                * sorted by part and cut as by cs_plan_own */
-    int64_t colors;           /* of the whole plan; 0 if its order does not colour */
-    const char *order;        /* name of the order that made the plan */
+    int64_t colors;    /* of the whole plan; 0 if its order does not colour */
+    const char *order; /* name of the order that made the plan */
 } cs_share;
 
 /* The rank that owns a part: rank r owns those from parts * r / ranks to parts * (r + 1) / ranks - 1. */

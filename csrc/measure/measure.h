@@ -135,9 +135,9 @@ typedef struct cs_scale_data {
     const cs_problem *problem;
     cs_shared_products *shared; /* how threads share products with A */
     const double *b, *parameters, *rho, *response;
-    const int64_t *island; /* (blocks): numbered from 0 */
-    int64_t islands;       /* on several ranks those that they share are the first ones */
-    cs_ranks *ranks;       /* as in cs_state */
+    const int64_t *island;           /* (blocks): numbered from 0 */
+    int64_t islands;                 /* on several ranks those that they share are the first ones */
+    cs_ranks *ranks;                 /* as in cs_state */
     int threads;                     /* as in cs_state */
     double *scale;                   /* (blocks): the result */
     double *speed, *largest, *reach; /* (blocks and islands, whichever are more): scratch */

@@ -135,8 +135,7 @@ void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map)
         if (is_worse(rank, worst)) worst = rank;
     }
     map->worst_block = (int64_t)worst[BLOCK];
-    map->worst =
-        (cs_set_defect){worst[WORST_IMPULSE], worst[WORST_RHO], (int)worst[WORST_ROW]};
+    map->worst = (cs_set_defect){worst[WORST_IMPULSE], worst[WORST_RHO], (int)worst[WORST_ROW]};
 }
 
 /* The natural maps of the pieces of a loop over all blocks. */

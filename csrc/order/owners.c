@@ -26,14 +26,15 @@ static cs_status count_parts(const cs_problem *problem, const int64_t *labels, i
     *parts = 1;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t i = 0; i < group->count * group->partners; i++) {
-            int64_t body = group->bodies[i];
-            if (group->velocity[i] < 0) continue;
+        for (int64_t i = 0; i < group->count * cs_block_partners(group); i++) {
+            int64_t k = i / cs_block_partners(group);
+            int s = (int)(i % cs_block_partners(group));
+            int64_t body = cs_partner_body(group, k, s);
+            if (!cs_partner_moves(group, k, s)) continue;
             if (labels[body] < 0 || labels[body] >= most)
                 return cs_fail(error, CS_INVALID,
                                "labels[%lld] is %lld: parts are numbered from 0 to %lld at most",
-                               (long long)body, (long long)labels[body],
-                               (long long)most - 1);
+                               (long long)body, (long long)labels[body], (long long)most - 1);
             if (labels[body] >= *parts) *parts = labels[body] + 1;
         }
     }

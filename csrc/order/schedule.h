@@ -72,8 +72,9 @@ typedef struct cs_schedule {
     int64_t inner_stages;     /* as in cs_plan */
     int64_t *
         region; /* (parts): the region of each part of the inner stages, -1 for other parts; NULL: none */
-    int64_t *owner;  /* (parts): the part of the problem that each part of a stage belongs to; or NULL: none */
-    int64_t owners;  /* parts of the problem; 0 without `owner` */
+    int64_t *
+        owner; /* (parts): the part of the problem that each part of a stage belongs to; or NULL: none */
+    int64_t owners;          /* parts of the problem; 0 without `owner` */
     const char *order, *why; /* as in cs_plan */
 } cs_schedule;
 
@@ -90,11 +91,12 @@ typedef struct cs_plan {
     int64_t rounds;      /* rounds that the colouring took */
     int64_t
         inner_stages; /* the first stages, each part of which is the whole share of one region; 0: none */
-    int64_t *region;   /* (blocks): the region of each block of these stages; NULL: none */
-    int64_t *visitor; /* (blocks): in a checkerboard, the part that visits each block of the border; or NULL */
+    int64_t *region; /* (blocks): the region of each block of these stages; NULL: none */
+    int64_t *
+        visitor; /* (blocks): in a checkerboard, the part that visits each block of the border; or NULL */
     const int64_t *labels; /* (bodies): the parts over which sums are taken; NULL: none */
-    int64_t *owner;    /* (blocks): the part of the problem that each block belongs to; NULL: none */
-    int64_t owners;    /* their number */
+    int64_t *owner; /* (blocks): the part of the problem that each block belongs to; NULL: none */
+    int64_t owners; /* their number */
     const char *order; /* name of the order that made the plan */
     const char *why;   /* why "auto" chose that order; NULL if the user chose it */
 } cs_plan;

@@ -59,16 +59,29 @@ void rank_abort(rank_arguments *rank, const cs_error *error)
 }
 
 static const field share_fields[] = {
-    FIELD(cs_share, parts, INT64),          FIELD(cs_share, all_bodies, INT64),
-    FIELD(cs_share, all_contacts, INT64),   FIELD(cs_share, shared_islands, INT64),
-    FIELD(cs_share, stages, INT64),         FIELD(cs_share, colors, INT64),
+    FIELD(cs_share, parts, INT64),        FIELD(cs_share, all_bodies, INT64),
+    FIELD(cs_share, all_contacts, INT64), FIELD(cs_share, shared_islands, INT64),
+    FIELD(cs_share, stages, INT64),       FIELD(cs_share, colors, INT64),
 };
 enum { SHARE_FIELDS = sizeof share_fields / sizeof *share_fields };
 
 /* The arrays of a share, and the order's name. */
-enum { BODY, CONTACT, LABEL, PART, ISLAND, KIND, START, BLOCK, ARRAYS, CUT = ARRAYS, ORDER, OTHERS };
-static const char *const names[OTHERS] = {"body", "contact", "label", "part", "island", "kind",
-                                          "start", "block", "cut", "order"};
+enum {
+    BODY,
+    CONTACT,
+    LABEL,
+    PART,
+    ISLAND,
+    KIND,
+    START,
+    BLOCK,
+    ARRAYS,
+    CUT = ARRAYS,
+    ORDER,
+    OTHERS
+};
+static const char *const names[OTHERS] = {"body", "contact", "label", "part", "island",
+                                          "kind", "start",   "block", "cut",  "order"};
 
 /* Reads one array, of a type and a length, and keeps it in the tuple. Returns its data; NULL with an error set. */
 static const void *read_array(rank_arguments *rank, PyObject *share, int i, int type,
@@ -93,10 +106,14 @@ static int read_arrays(rank_arguments *rank, const cs_problem *problem, PyObject
 {
     cs_share *share = &rank->share;
     const int64_t bodies = problem->bodies, blocks = problem->blocks;
-    const int64_t length[ARRAYS] = {[BODY] = bodies,          [CONTACT] = blocks,
-                                    [LABEL] = bodies,         [PART] = blocks,
-                                    [ISLAND] = blocks,        [KIND] = share->stages,
-                                    [START] = share->stages + 1, [BLOCK] = blocks};
+    const int64_t length[ARRAYS] = {[BODY] = bodies,
+                                    [CONTACT] = blocks,
+                                    [LABEL] = bodies,
+                                    [PART] = blocks,
+                                    [ISLAND] = blocks,
+                                    [KIND] = share->stages,
+                                    [START] = share->stages + 1,
+                                    [BLOCK] = blocks};
     const int64_t **to[ARRAYS] = {&share->body,   &share->contact, &share->label, &share->part,
                                   &share->island, &share->kind,    &share->start, &share->block};
     for (int i = 0; i < ARRAYS; i++) {

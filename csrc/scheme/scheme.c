@@ -259,9 +259,8 @@ static cs_status pack_absent(cs_packed *packed, cs_arena *arena, cs_error *error
     for (int64_t s = 0; s < schedule->stages; s++) {
         const cs_stage *stage = &schedule->stage[s];
         for (int64_t p = stage->first_part; p < stage->first_part + stage->parts; p++)
-            packed->absent[p] =
-                (stage->kind == CS_DISJOINT || stage->kind == CS_CONCURRENT) &&
-                !cs_ranks_own(packed->ranks, schedule->owner[p]);
+            packed->absent[p] = (stage->kind == CS_DISJOINT || stage->kind == CS_CONCURRENT) &&
+                                !cs_ranks_own(packed->ranks, schedule->owner[p]);
     }
 
     /* Impulses of batches lie lane by lane. */
@@ -271,9 +270,9 @@ static cs_status pack_absent(cs_packed *packed, cs_arena *arena, cs_error *error
             for (int i = 0; i < group->rows; i++) {
                 int64_t row = cs_group_row(&problem->block_group[g], schedule->visit[g][v]) + i;
                 packed->impulse_place[row] =
-                    group->lanes == 1 ? group->row[v] + i
-                                      : group->first_impulse +
-                                            cs_packed_place(group, v, group->rows, i);
+                    group->lanes == 1
+                        ? group->row[v] + i
+                        : group->first_impulse + cs_packed_place(group, v, group->rows, i);
             }
     }
     return pack_changes(packed, arena, error);

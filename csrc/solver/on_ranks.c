@@ -28,10 +28,11 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
     const cs_method *method = solver->method;
     int steps = method->solve == cs_accelerate && !method->without_sweeps && !method->prepare;
     if (method->splits || (method->solve != cs_fixed_point && !steps))
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "method='%s' is not available on ranks: jacobi, gauss_seidel, "
-                       "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
-                       method->name);
+        return cs_fail(
+            error, CS_UNSUPPORTED,
+            "method='%s' is not available on ranks: jacobi, gauss_seidel, "
+            "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
+            method->name);
     if (solver->scheme && strcmp(solver->scheme->name, "factorized") != 0)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' is not available on ranks: scheme='factorized' is",

@@ -324,8 +324,8 @@ static cs_status find_islands(cs_solver *solver, cs_error *error)
     int64_t blocks = solver->problem->blocks;
     solver->judge.island = cs_arena_take_unset(&solver->kept, blocks, sizeof(int64_t));
     if (!solver->judge.island) return cs_no_memory(error, "islands");
-    cs_status status = cs_find_islands(solver->problem, solver->setup_threads,
-                                       solver->judge.island, &solver->island_count, error);
+    cs_status status = cs_find_islands(solver->problem, solver->setup_threads, solver->judge.island,
+                                       &solver->island_count, error);
     if (!status && solver->ranks)
         solver->island_count = cs_islands_on_ranks(solver, solver->judge.island);
     return status;
@@ -775,8 +775,7 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
 
 int cs_solver_evaluates(const cs_solver *solver)
 {
-    return !solver->fixed_iterations || cs_history_needs_state(&solver->history) ||
-           solver->ranks;
+    return !solver->fixed_iterations || cs_history_needs_state(&solver->history) || solver->ranks;
 }
 
 cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, double *to,

@@ -128,7 +128,7 @@ struct cs_solver {
     cs_factors factors;
     cs_judge judge;
     cs_shared_products products; /* products with A, where iterates are judged */
-    cs_ranks *ranks; /* that share the problem; NULL: it is on one rank */
+    cs_ranks *ranks;             /* that share the problem; NULL: it is on one rank */
     double *b, *parameters;      /* (rows), (parameters): of this solve */
     cs_loaded loaded;
     double *lambda, *xi;  /* (rows), in double precision, for the measures */

@@ -71,8 +71,8 @@ cs_status cs_global_factor(cs_solver *solver, cs_error *error)
     };
     double *start = cs_arena_take(&scratch, problem->rows, sizeof(double));
     cs_status status = CS_OK;
-    if (cs_arena_failed(&scratch) || cs_solver_lanczos(solver, cs_multiply_symmetric, &p, start,
-                                                       &solver->factors.spectrum))
+    if (cs_arena_failed(&scratch) ||
+        cs_solver_lanczos(solver, cs_multiply_symmetric, &p, start, &solver->factors.spectrum))
         status = cs_no_memory(error, "the eigenvalues of A");
 
     /* R. */

@@ -1,6 +1,5 @@
 """Solves on ranks have the bits of one process."""
 
-import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -8,87 +7,324 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import distributed
-from contactsolve.distributed.solver import solve
-
-
-def grid(n=5):
-    """A grid of balls that roll: columns are coupled."""
-    return cs.scenarios.ball_grid(n, mu=0.1, velocity=0.5)
-
-
-def chained():
-    """Contacts between random bodies, some of them fixed."""
-    return cs.scenarios.random(contacts=300, bodies=60, rng=3)
-
-
-def parts_of(problem, parts):
-    return cs.orders.labels(problem, "natural", parts)
-
-
-def spread(problem, comm, labels, parts):
-    """The distributed problem, all of which rank 0 gives."""
-    if comm.rank:
-        return distributed.Problem(comm=comm, labels=None, parts=parts)
-    return distributed.Problem(
-        problem.J,
-        problem.Minv,
-        problem.b,
-        problem.mu,
-        bodies=problem.bodies,
-        labels=labels,
-        parts=parts,
-        comm=comm,
-    )
-
-
-def hash_of(impulses):
-    return hashlib.sha256(np.ascontiguousarray(impulses).tobytes()).hexdigest()
-
-
-def on_ranks(problem, ranks, parts, labels, **options):
-    def work(comm):
-        result = solve(spread(problem, comm, labels, parts), **options)
-        return result.gather(), result
-
-    return distributed.run(work, ranks, timeout=60)
-
-
-def reference(problem, labels, order, **options):
-    order = replace(cs.orders.chosen(order), labels=labels)
-    return cs.solve(problem, order=order, islands=False, scheme="factorized", **options)
-
+from contactsolve.distributed.solver import compare_copies
 
 PARTS = 8
 GAUSS_SEIDEL = {"method": "gauss_seidel"}
+
+
+def grid():
+    """A grid of balls that slide: its columns are coupled."""
+    return cs.scenarios.ball_grid(4, mu=0.1, velocity=0.5)
+
+
+def spread(problem, comm, labels, parts=PARTS):
+    """The distributed problem, all of which rank 0 gives."""
+    mine = comm.rank == 0
+    return distributed.scatter(
+        problem if mine else None, labels=labels if mine else None, parts=parts, comm=comm
+    )
+
+
+def labels_of(problem, parts=PARTS):
+    return np.arange(problem.bodies_count) * parts // problem.bodies_count
+
+
+def bits_of(impulses):
+    arrays = impulses if isinstance(impulses, list) else [impulses]
+    return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+
+
+def alone(problem, labels, order, **options):
+    """The solver of one process, with the same order and parts."""
+    order = replace(cs.orders.chosen(order), labels=labels)
+    return cs.Solver(problem, order=order, islands=False, scheme="factorized", **options)
+
+
+def require_equal(problem, labels, ranks, order, parts=PARTS, **options):
+    """Solve on ranks and on one process; compare bits, histories and verdicts."""
+
+    def work(comm):
+        found = distributed.solve(spread(problem, comm, labels, parts), order=order, **options)
+        return bits_of(found.gather()), found
+
+    reference = alone(problem, labels, order, **options).solve()
+    for bits, found in distributed.run(work, ranks, timeout=60):
+        assert bits == bits_of(reference.impulses)
+        assert (found.status, found.iterations) == (reference.status, reference.iterations)
+        assert found.natural_map == reference.natural_map
+        assert found.natural_map_scaled == reference.natural_map_scaled
+        assert found.worst_contact == reference.worst_contact
+        assert found.info["kernel"] == reference.info["kernel"]
+        for column in set(reference.history.columns) - {"time"}:
+            ours, theirs = found.history[column], reference.history[column]
+            assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+# ---- bits ---------------------------------------------------------------------------------------
+
+CHECKERBOARD = cs.orders.partition(border="checkerboard")
+CONCURRENT = cs.orders.partition(border="concurrent")
 CASES = {
-    "jacobi": ("partition", {"method": "jacobi"}),
-    "colors": ("colored", {"method": "gauss_seidel"}),
-    "partition": ("partition", {"method": "gauss_seidel"}),
+    "jacobi": ("partition", {"method": "jacobi", "record": ("residual", "merit", "penetration")}),
+    "colors": ("colored", {**GAUSS_SEIDEL, "record": ("residual", "merit", "natural_map_scaled")}),
+    "partition": ("partition", GAUSS_SEIDEL),
+    "hashed": (cs.orders.partition(priority="hash"), GAUSS_SEIDEL),
     "symmetric": ("partition", {"method": "symmetric_gauss_seidel"}),
-    "checkerboard": (cs.orders.partition(border="checkerboard"), GAUSS_SEIDEL),
-    "concurrent": (cs.orders.partition(border="concurrent"), GAUSS_SEIDEL),
+    "checkerboard": (CHECKERBOARD, GAUSS_SEIDEL),
+    "checkerboard in vectors": (CHECKERBOARD, {**GAUSS_SEIDEL, "instructions": "avx2"}),
+    "concurrent": (CONCURRENT, GAUSS_SEIDEL),
+    "concurrent in vectors": (CONCURRENT, {**GAUSS_SEIDEL, "instructions": "avx2"}),
     "nesterov": ("partition", {"method": "nesterov"}),
-    "nncg": ("colored", {"method": "nncg"}),
     "nesterov over jacobi": ("partition", {"method": cs.methods.nesterov(over="jacobi")}),
-    "global": ("partition", {**GAUSS_SEIDEL, "r_factor": "global"}),
-    "float32": ("partition", {**GAUSS_SEIDEL, "dtype": "float32"}),
+    "nesterov on a checkerboard": (CHECKERBOARD, {"method": "nesterov"}),
+    "nncg": ("colored", {"method": "nncg"}),
+    "anderson": ("colored", {"method": "anderson"}),
+    "chebyshev": ("partition", {"method": "chebyshev"}),
+    "momentum": ("colored", {"method": "momentum"}),
+    "global factor": ("partition", {**GAUSS_SEIDEL, "r_factor": "global"}),
+    "balanced": ("partition", {"method": "jacobi", "r_factor": "balanced"}),
+    "rollbacks": ("partition", {"method": "jacobi", "relaxation": 1.7}),
+    "float32": ("colored", {**GAUSS_SEIDEL, "dtype": "float32"}),
     "mixed": ("colored", {**GAUSS_SEIDEL, "dtype": "mixed"}),
-    "general": ("partition", {**GAUSS_SEIDEL, "compressed": False}),
-    "scalar": ("partition", {**GAUSS_SEIDEL, "instructions": "scalar"}),
-    "balanced": ("partition", {"r_factor": "balanced", "method": "jacobi"}),
+    "uncompressed": ("colored", {**GAUSS_SEIDEL, "compressed": False}),
+    "scalar": ("colored", {**GAUSS_SEIDEL, "instructions": "scalar"}),
+    "local problems": ("partition", {**GAUSS_SEIDEL, "local": "block"}),
+    "without tolerance": ("colored", {**GAUSS_SEIDEL, "rtol": None, "atol": None}),
+    "two threads": ("colored", {**GAUSS_SEIDEL, "threads": 2, "exact_threads": True}),
 }
+needs_avx2 = [name for name, (_, options) in CASES.items() if options.get("instructions") == "avx2"]
 
 
-@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
-def test_bits(name, ranks):
-    order, options = CASES[name]
+@pytest.mark.parametrize("name", CASES)
+def test_bits_do_not_depend_on_ranks(name, ranks):
+    problem, (order, options) = grid(), CASES[name]
+    try:
+        require_equal(problem, labels_of(problem), ranks, order, max_iterations=40, **options)
+    except ValueError as error:
+        if name in needs_avx2 and "avx2" in str(error):
+            pytest.skip("this processor has no AVX2")
+        raise
+
+
+@pytest.mark.parametrize("order", ["colored", CHECKERBOARD, CONCURRENT])
+@pytest.mark.parametrize(
+    "scene", ["disc_pyramid", "log_tower", "chain", "crane", "folded_cloth", "ball_grid", "random"]
+)
+def test_bits_of_scenes(scene, order):
+    """Contacts in the plane, joints of several sizes, four bodies, islands, fixed bodies."""
+    problem = cs.scenarios.get(scene)()
+    parts = min(PARTS, problem.bodies_count)
+    labels = labels_of(problem, parts)
+    for ranks in (2, parts):
+        require_equal(problem, labels, ranks, order, parts, max_iterations=20, **GAUSS_SEIDEL)
+
+
+def test_random_labels_and_jacobi():
+    problem = cs.scenarios.random(contacts=200, bodies=60, rng=1)
+    labels = np.random.default_rng(1).integers(0, PARTS, 60)
+    require_equal(problem, labels, 5, "partition", method="jacobi", max_iterations=30)
+
+
+def test_ranks_without_contacts_or_bodies():
     problem = grid()
-    labels = parts_of(problem, PARTS)
-    alone = reference(problem, labels, order, max_iterations=60, **options)
-    found = on_ranks(problem, ranks, PARTS, labels, order=order, max_iterations=60, **options)
-    for impulses, result in found:
-        assert hash_of(impulses) == hash_of(alone.impulses)
-        assert (result.status, result.iterations) == (alone.status, alone.iterations)
-        for column in ("residual", "natural_map"):
-            assert np.array_equal(result.history[column], alone.history[column], equal_nan=True)
+    labels = np.where(labels_of(problem) < 4, 0, 5)
+    require_equal(problem, labels, 8, "colored", max_iterations=30, **GAUSS_SEIDEL)
+
+
+def test_one_part():
+    problem = grid()
+    labels = np.zeros(problem.bodies_count, np.int64)
+    require_equal(problem, labels, 1, "partition", 1, max_iterations=30, **GAUSS_SEIDEL)
+
+
+def test_a_solve_that_converges():
+    problem = grid()
+    labels = labels_of(problem)
+    require_equal(problem, labels, 3, "colored", method="nncg", rtol=1e-10, max_iterations=500)
+
+
+def test_jacobi_has_the_bits_of_any_order():
+    problem = grid()
+    labels = labels_of(problem)
+    reference = cs.solve(
+        problem, method="jacobi", scheme="factorized", islands=False, max_iterations=30
+    )
+
+    def work(comm):
+        found = distributed.solve(spread(problem, comm, labels), method="jacobi", max_iterations=30)
+        return bits_of(found.gather())
+
+    assert set(distributed.run(work, 3, timeout=60)) == {bits_of(reference.impulses)}
+
+
+# ---- solves again, callbacks, limits ------------------------------------------------------------
+
+
+def test_solves_again_from_earlier_impulses_and_with_other_friction():
+    problem = grid()
+    labels = labels_of(problem)
+    reference = alone(problem, labels, "partition", method="gauss_seidel", max_iterations=10)
+    first = reference.solve()
+    second = reference.solve(initial=first, mu=0.3)
+
+    def work(comm):
+        solver = distributed.Solver(spread(problem, comm, labels), max_iterations=10, verify=True)
+        found = solver.solve(initial=solver.solve(), mu=0.3)
+        return bits_of(found.gather())
+
+    assert set(distributed.run(work, 3, timeout=60)) == {bits_of(second.impulses)}
+
+
+def test_one_rank_may_stop_all():
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        def stop(state):
+            if state.iteration == 7:
+                raise StopIteration
+
+        shared = spread(problem, comm, labels)
+        found = distributed.solve(shared, callback=stop if comm.rank == 1 else None)
+        return found.status, found.iterations
+
+    assert distributed.run(work, 3, timeout=60) == [("stopped", 7)] * 3
+
+
+def test_all_ranks_end_at_the_deadline():
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        shared = spread(problem, comm, labels)
+        found = distributed.solve(shared, rtol=1e-30, max_iterations=10**7, max_seconds=0.1)
+        return found.status, found.iterations
+
+    statuses = distributed.run(work, 3, timeout=60)
+    assert len(set(statuses)) == 1
+    assert statuses[0][0] == "max_seconds"
+
+
+# ---- failures -----------------------------------------------------------------------------------
+
+
+def test_wrong_values_of_one_rank_are_an_error_of_all_and_the_solver_goes_on():
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        solver = distributed.Solver(spread(problem, comm, labels), max_iterations=5)
+        b = np.array(solver.problem.share.problem.b)
+        b[2, 1] = np.nan if comm.rank == 1 else b[2, 1]
+        with pytest.raises(ValueError, match=r"rank 1: b\[2, 1\] is nan"):
+            solver.solve(b=b)
+        return solver.solve().iterations
+
+    assert distributed.run(work, 3, timeout=60) == [5, 5, 5]
+
+
+def test_an_error_in_the_callback_of_one_rank_ends_all():
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        def fail(state):
+            if comm.rank == 1 and state.iteration == 3:
+                raise KeyError("planted")
+
+        try:
+            distributed.solve(spread(problem, comm, labels), callback=fail)
+        except (KeyError, distributed.RankError) as error:
+            return f"{type(error).__name__}: {error}"
+
+    one, two, three = distributed.run(work, 3, timeout=60)
+    assert one == three == "RankError: rank 1: KeyError: 'planted'"
+    assert two == "KeyError: 'planted'"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "auto"}, "method='auto' chooses as it goes"),
+        ({"method": "newton"}, "method='newton' is not available on ranks"),
+        ({"method": "bpp"}, "method='bpp'"),
+        ({"method": "mass_splitting"}, "method='mass_splitting' is not available on ranks"),
+        ({"scheme": "matrix"}, "scheme='matrix' is not available on ranks"),
+        ({"averaging": "adjacent"}, "averaging='adjacent' is not available on ranks"),
+        ({"record": ("quality",)}, "the measure 'quality' is not available on ranks"),
+        ({"parts": 4}, "the problem has its parts"),
+        ({"islands": True}, "islands are never solved separately"),
+    ],
+)
+def test_what_ranks_do_not_have(options, message):
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+            distributed.solve(spread(problem, comm, labels), **options)
+
+    distributed.run(work, 2, timeout=60)
+
+
+def test_unequal_options():
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        with pytest.raises(ValueError, match="max_iterations is '6' on rank 1 and '5' on rank 0"):
+            distributed.solve(spread(problem, comm, labels), max_iterations=5 + comm.rank)
+
+    distributed.run(work, 2, timeout=60)
+
+
+# ---- copies and messages ------------------------------------------------------------------------
+
+
+def test_a_planted_difference_is_reported():
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        solver = distributed.Solver(spread(problem, comm, labels), max_iterations=5, verify=True)
+        share, impulses = solver.problem.share, np.array(solver.solve()._share_impulses)
+        if comm.rank == 1:
+            copy = np.flatnonzero(solver._visitor != 1)[0]
+            impulses[copy, 1] = np.nextafter(impulses[copy, 1], 9)
+        with pytest.raises(ArithmeticError, match=r"contact \d+ has the impulses .* on rank 1"):
+            compare_copies(share, solver._visitor, impulses)
+
+    distributed.run(work, 3, timeout=60)
+
+
+@pytest.mark.parametrize("order", ["partition", "colored", CHECKERBOARD])
+def test_messages_are_those_of_the_cut(order):
+    """Twenty sweeps more cost twenty times the messages and bytes of a sweep."""
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        shared, counts = spread(problem, comm, labels), []
+        for sweeps in (10, 30):
+            solver = distributed.Solver(
+                shared,
+                order=order,
+                max_iterations=sweeps,
+                rtol=None,
+                atol=None,
+                record=("residual",),
+            )
+            before = comm.transport.traffic()
+            solver.solve()
+            after = comm.transport.traffic()
+            counts.append([after[name] - before[name] for name in ("messages", "bytes")])
+        figures = solver.info["ranks"]
+        return np.subtract(*counts[::-1]).tolist(), [
+            20 * figures["messages"],
+            20 * figures["bytes"],
+        ]
+
+    for counted, predicted in distributed.run(work, 3, timeout=60):
+        assert counted == predicted
