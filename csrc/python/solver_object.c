@@ -3,8 +3,8 @@
 #include "core/clock.h"
 #include "python/answer.h"
 #include "python/description.h"
-#include "python/rank_arguments.h"
 #include "python/fields.h"
+#include "python/rank_arguments.h"
 #include "python/solver_arguments.h"
 #include "solver/on_ranks.h"
 
