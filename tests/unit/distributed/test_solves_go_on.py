@@ -269,6 +269,17 @@ def test_what_does_not_fit_is_refused(tmp_path, given, message):
         assert re.search(message, text), text
 
 
+def test_a_checkpoint_without_the_file_of_a_rank(tmp_path):
+    problem, path = grid(), tmp_path / "state.hdf5"
+    labels = labels_of(problem)
+    keeping = {"checkpoint": path, "checkpoint_every": 5, "max_iterations": 12}
+    solved(3, problem, labels, "colored", **keeping)
+    (gone,) = tmp_path.glob("state.*.0001.hdf5")
+    gone.unlink()
+    with pytest.raises(ValueError, match=re.escape(gone.name)):
+        solved(2, problem, labels, "colored", resume=path)
+
+
 def test_ranks_that_differ(tmp_path):
     problem = grid()
     labels = labels_of(problem)
