@@ -1,0 +1,155 @@
+"""Measured: one rank and two beside one process and two threads, and the time of a seam.
+
+distributed_goals.csv  a row for each size of the grid and border
+
+One process, two threads, one rank and two ranks with a thread each sweep the same problem in the
+same parts, in turns; all have the same bits. Times are of a solve without checks or records, the
+slower rank's, divided by its sweeps. The prediction for two ranks is that of `model.py`, for the
+same parts, with the o, L, G and the time of a visit measured in this run. The seam is the work of
+a small exchange, without any waiting.
+
+Ranks are threads of this process. Run it on a quiet machine with two cores at least.
+
+    python benchmarks/distributed/goals.py [sizes] [--quick]
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import contactsolve as cs
+from contactsolve import _core
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import cores, kept, on_a_line, sweeping, write_csv
+from model import measured_costs
+from scenes import BORDERS, labels_of, order_of
+from traffic import check
+
+SIZES = (12, 24, 40)
+PARTS = 8
+CONTACT_SWEEPS, REPEATS = 1_000_000, 15
+SEAM, SEAM_BYTES = 0.5, 64  # goal [us], size of the exchange
+WAYS = ("one", "two_threads", "one_rank", "two_ranks")
+
+
+def measured(problem, labels, border, sweeps, repeats):
+    """Return seconds of a sweep in each way, ``(repeats,)``, measured in turns."""
+    order = order_of(labels, border)
+    fixed = {"method": "gauss_seidel", "rtol": None, "atol": None, "record": ()}
+    fixed |= {"max_iterations": sweeps, "record_every": sweeps, "check_every": sweeps}
+    ranked = {**fixed, "order": order, "threads": 1}
+    spread = cs.distributed.scatter(problem, labels=labels, parts=PARTS)
+    alone = {
+        "one": sweeping(problem, sweeps, 1, order=order, islands=False),
+        "two_threads": sweeping(problem, sweeps, 2, order=order, islands=False),
+        "one_rank": cs.distributed.Solver(spread, **ranked),
+    }
+
+    def of_rank(comm):
+        first = comm.rank == 0
+        shared = cs.distributed.scatter(
+            problem if first else None, labels=labels if first else None, parts=PARTS, comm=comm
+        )
+        solver = cs.distributed.Solver(shared, **ranked)
+        seconds = {way: [] for way in WAYS}
+        for _ in range(repeats + 1):  # the first ones warm up
+            # The other rank sleeps while the first one measures the ways of one process.
+            if first:
+                for way, one in alone.items():
+                    seconds[way].append(one.solve().time / sweeps)
+            comm.barrier()
+            seconds["two_ranks"].append(solver.solve().time / sweeps)
+            comm.barrier()
+        return seconds
+
+    both = cs.distributed.run(of_rank, 2)
+    both[0]["two_ranks"] = np.maximum(both[0]["two_ranks"], both[1]["two_ranks"])
+    return {way: np.array(values[1:]) for way, values in both[0].items()}
+
+
+def row_of(size, border, costs, quick):
+    """Return the row of a grid and border."""
+    problem = cs.scenarios.ball_grid(size, mu=0.1, velocity=0.5)
+    labels, strategy = labels_of(problem, PARTS)
+    sweeps = 5 if quick else max(10, CONTACT_SWEEPS // problem.contacts)
+    seconds = measured(problem, labels, border, sweeps, 1 if quick else REPEATS)
+    least = {way: float(values.min()) for way, values in seconds.items()}
+    traffic = check(problem, labels, PARTS, order_of(None, border), 2)
+    work, messages = traffic.seconds(costs, least["one"] / problem.contacts)
+    return {
+        "scene": f"grid {size}³",
+        "contacts": problem.contacts,
+        "border": border,
+        "parts": PARTS,
+        "labels": strategy,
+        **{f"{way}_us": 1e6 * least[way] for way in WAYS},
+        **{f"{way}_median_us": 1e6 * float(np.median(seconds[way])) for way in WAYS},
+        "predicted_us": 1e6 * (work + messages),
+        "o_us": 1e6 * costs.overhead,
+        "L_us": 1e6 * costs.latency,
+        "G_ns": 1e9 * costs.gap,
+        "exchanges": len(traffic.exchanges),
+        "bytes": int(traffic.bytes.max()),
+        "cores": cores(),
+        "load": os.getloadavg()[0],
+    }
+
+
+def goals_of(row):
+    """Return each goal: what it compares, the value, its bound, and whether less is better."""
+    one, threads, rank, ranks = (float(row[f"{way}_us"]) for way in WAYS)
+    large = row["scene"] == f"grid {SIZES[-1]}³"
+    goals = [("one rank over cs.solve", rank / one, 1.05, True)]
+    if large:
+        goals.append(("two ranks, speed-up over one", rank / ranks, 1.7, False))
+        goals.append(("two ranks, speed over two threads", threads / ranks, 0.9, False))
+    goals.append(
+        ("prediction at two ranks, error", abs(float(row["predicted_us"]) / ranks - 1), 0.15, True)
+    )
+    return goals
+
+
+def seam(quick):
+    """Return the median work of a small exchange [us]."""
+    count = 1000 if quick else 100_000
+    return 1e6 * float(np.median([_core.exchange_work(SEAM_BYTES, count) for _ in range(7)]))
+
+
+def told(name, value, bound, less):
+    """Return a goal as a sentence."""
+    good = value <= bound if less else value >= bound
+    sign = "<=" if less else ">="
+    return f"{name} = {value:.3g}, goal {sign} {bound:g}: {'reached' if good else 'MISSED'}"
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("sizes", nargs="*", type=int, default=SIZES, metavar="size")
+    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    given = parser.parse_args(argv)
+    if min(given.sizes) < 3:
+        parser.error(f"size {min(given.sizes)}: a grid of {PARTS} parts has 3 balls a side at least")
+    cost, rows = seam(given.quick), []
+    print(told("work of an exchange [us]", cost, SEAM, less=True))
+    costs = measured_costs(given.quick)
+    for size in (4,) if given.quick else given.sizes:
+        for border in BORDERS:
+            row = {**row_of(size, border, costs, given.quick), "seam_us": cost}
+            rows.append(row)
+            print(on_a_line(row), flush=True)
+            for goal in goals_of(row):
+                print(f"{row['scene']}, {border}: {told(*goal)}", flush=True)
+    if not given.quick:
+        old = kept("distributed_goals", rows, ("scene", "border"), given.results)
+        every = sorted(old + rows, key=lambda row: int(row["contacts"]))
+        print(write_csv("distributed_goals", every, given.results))
+    return rows
+
+
+if __name__ == "__main__":
+    main()

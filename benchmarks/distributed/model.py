@@ -1,0 +1,135 @@
+"""Modelled: the time of a sweep on many ranks, from measured costs and counted messages.
+
+distributed_model.csv  a row for each scene, border and number of ranks, each with one part
+
+    modelled time = visits x time of a visit + LogGP (o, L, G) of counted messages and bytes
+
+o, L and G are measured in the same run between two ranks that are threads, and the time of a visit
+on one process and one thread, in the same parts and border. No rank of the table has run. The model
+has no overlap of work and messages, as the library has none. Beside the speed-up over one rank are
+Amdahl's law, and Gustafson's for a problem that grows with the ranks, with the share of contacts on
+the border as the serial share: they are what a border visited by one rank would allow.
+
+    python benchmarks/distributed/model.py [scenes] [--ranks 1,8,512] [--quick]
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import contactsolve as cs
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import kept, on_a_line, sweeping, write_csv
+from scenes import BORDERS, LARGE, PARTS, SCENES, SMALL, border_share, labels_of, numbers, order_of
+from traffic import counted, plan_of
+
+ALL = {**{name: SCENES[name] for name in list(SCENES)[:1]}, **LARGE}
+LONG = 2**18  # bytes of a long message
+CONTACT_SWEEPS, RUNS = 400_000, 5  # of a run that measures visits, and how many
+
+
+def amdahl(serial, ranks):
+    """Return the speed-up of a fixed problem with a serial share of its time on one rank."""
+    return 1 / (serial + (1 - serial) / ranks)
+
+
+def gustafson(serial, ranks):
+    """Return the speed-up of a problem that grows, with a serial share of its time on ranks."""
+    return serial + (1 - serial) * ranks
+
+
+def measured_costs(quick):
+    """Return o, L and G between two ranks that are threads: the least of several measurements."""
+    rounds, count = (1, 20) if quick else (5, 1000)
+
+    def work(comm):
+        return [cs.distributed.message_costs(comm, count, LONG) for _ in range(rounds)]
+
+    found = cs.distributed.run(work, 2)[0]
+    alone = min(one.overhead for one in found)
+    short = min(one.overhead + one.latency for one in found)
+    gap = min(one.gap for one in found)
+    return cs.distributed.MessageCosts(alone, max(0.0, short - alone), gap)
+
+
+def of_visit(problem, order, quick):
+    """Return seconds of a visit on one process and one thread: the least of several runs."""
+    sweeps = max(2, (problem.contacts if quick else CONTACT_SWEEPS) // problem.contacts)
+    solver = sweeping(problem, sweeps, 1, order=order, islands=False)
+    return min(solver.solve().sweep_time for _ in range(2 if quick else RUNS)) / (
+        sweeps * problem.contacts
+    )
+
+
+def rows_of(name, problem, ranks, costs, quick):
+    """Yield the modelled rows of a scene."""
+    alone = of_visit(problem, "natural", quick) * problem.contacts
+    for number in ranks:
+        if number > problem.bodies_count:
+            continue
+        labels, strategy = labels_of(problem, number)
+        serial = border_share(problem, labels)
+        for border in BORDERS:
+            order = order_of(labels, border)
+            traffic = counted(*plan_of(problem, labels, number, order_of(None, border)), number)
+            visit = of_visit(problem, order, quick)
+            work, messages = traffic.seconds(costs, visit)
+            yield {
+                "scene": name,
+                "contacts": problem.contacts,
+                "what": "modelled",
+                "border": border,
+                "ranks": number,
+                "labels": strategy,
+                "on_border": serial,
+                "o_us": 1e6 * costs.overhead,
+                "L_us": 1e6 * costs.latency,
+                "G_ns": 1e9 * costs.gap,
+                "visit_ns": 1e9 * visit,
+                "natural_us": 1e6 * alone,
+                "visits": int(traffic.visits.max(axis=1).sum()),
+                "exchanges": len(traffic.exchanges),
+                "messages": int(traffic.messages.max()),
+                "bytes": int(traffic.bytes.max()),
+                "messages_of_all": int(traffic.messages.sum()),
+                "bytes_of_all": int(traffic.bytes.sum()),
+                "work_us": 1e6 * work,
+                "messages_us": 1e6 * messages,
+                "sweep_us": 1e6 * (work + messages),
+                "speedup": alone / (work + messages),
+                "amdahl": amdahl(serial, number),
+                "gustafson": gustafson(serial, number),
+                "load": os.getloadavg()[0],
+            }
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"of {', '.join(ALL)}")
+    parser.add_argument("--ranks", help="numbers of ranks, as 1,8,512 (default: powers of two)")
+    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    given = parser.parse_args(argv)
+    scenes = SMALL if given.quick else ALL
+    for name in set(given.scenes) - set(scenes):
+        parser.error(f"scene {name!r} is none of {', '.join(scenes)}")
+    ranks = numbers(parser, "--ranks", given.ranks) if given.ranks else PARTS
+    costs = measured_costs(given.quick)
+    rows = []
+    for name in given.scenes or scenes:
+        tried = (1, 4) if given.quick else ranks
+        for row in rows_of(name, scenes[name](), tried, costs, given.quick):
+            print(on_a_line(row), flush=True)
+            rows.append(row)
+    if not given.quick:
+        keys = ("scene", "border", "ranks")
+        every = kept("distributed_model", rows, keys, given.results) + rows
+        every.sort(key=lambda row: list(ALL).index(row["scene"]))
+        print(write_csv("distributed_model", every, given.results))
+    return rows
+
+
+if __name__ == "__main__":
+    main()
