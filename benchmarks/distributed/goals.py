@@ -133,7 +133,9 @@ def main(argv=None):
     parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     given = parser.parse_args(argv)
     if min(given.sizes) < 3:
-        parser.error(f"size {min(given.sizes)}: a grid of {PARTS} parts has 3 balls a side at least")
+        parser.error(
+            f"size {min(given.sizes)}: a grid of {PARTS} parts has 3 balls a side at least"
+        )
     cost, rows = seam(given.quick), []
     print(told("work of an exchange [us]", cost, SEAM, less=True))
     costs = measured_costs(given.quick)

@@ -1,9 +1,9 @@
 """Problems and orders of the measurements on ranks; a name means the same in all CSVs."""
 
 import numpy as np
+from common import hard_problems
 
 import contactsolve as cs
-from common import hard_problems
 
 SCENES = {
     "grid 12³": lambda: cs.scenarios.ball_grid(12, mu=0.1, velocity=0.5),
