@@ -112,9 +112,9 @@ plt.show()
 # %% [markdown]
 # ## Messages
 #
-# On a border in colours, each rank computes the impulses of all contacts at its bodies, so that only
-# velocities travel. On the other borders one rank visits a contact, and its impulse travels, too.
-# The solver knows what it will send in a sweep, and the communicator counts what it has sent.
+# On a border in colours, each rank computes the impulses of all contacts at its bodies, so that
+# only velocities travel. On the other borders one rank visits a contact, and its impulse travels,
+# too. The solver knows what it will send in a sweep, and the communicator counts what it has sent.
 
 # %%
 SWEEPS = 40

@@ -13,7 +13,6 @@ the border as the serial share: they are what a border visited by one rank would
     python benchmarks/distributed/model.py [scenes] [--ranks 1,8,512] [--quick]
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
@@ -21,9 +20,10 @@ from pathlib import Path
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import kept, on_a_line, sweeping, write_csv
-from scenes import BORDERS, LARGE, PARTS, SCENES, SMALL, border_share, labels_of, numbers, order_of
-from traffic import counted, plan_of
+from common import on_a_line, sweeping
+from scenes import LARGE, SCENES, order_of
+from traffic import chosen, parser_of, published
+from traffic import rows_of as traffic_of
 
 ALL = {**{name: SCENES[name] for name in list(SCENES)[:1]}, **LARGE}
 LONG = 2**18  # bytes of a long message
@@ -66,68 +66,38 @@ def of_visit(problem, order, quick):
 def rows_of(name, problem, ranks, costs, quick):
     """Yield the modelled rows of a scene."""
     alone = of_visit(problem, "natural", quick) * problem.contacts
-    for number in ranks:
-        if number > problem.bodies_count:
-            continue
-        labels, strategy = labels_of(problem, number)
-        serial = border_share(problem, labels)
-        for border in BORDERS:
-            order = order_of(labels, border)
-            traffic = counted(*plan_of(problem, labels, number, order_of(None, border)), number)
-            visit = of_visit(problem, order, quick)
-            work, messages = traffic.seconds(costs, visit)
-            yield {
-                "scene": name,
-                "contacts": problem.contacts,
-                "what": "modelled",
-                "border": border,
-                "ranks": number,
-                "labels": strategy,
-                "on_border": serial,
-                "o_us": 1e6 * costs.overhead,
-                "L_us": 1e6 * costs.latency,
-                "G_ns": 1e9 * costs.gap,
-                "visit_ns": 1e9 * visit,
-                "natural_us": 1e6 * alone,
-                "visits": int(traffic.visits.max(axis=1).sum()),
-                "exchanges": len(traffic.exchanges),
-                "messages": int(traffic.messages.max()),
-                "bytes": int(traffic.bytes.max()),
-                "messages_of_all": int(traffic.messages.sum()),
-                "bytes_of_all": int(traffic.bytes.sum()),
-                "work_us": 1e6 * work,
-                "messages_us": 1e6 * messages,
-                "sweep_us": 1e6 * (work + messages),
-                "speedup": alone / (work + messages),
-                "amdahl": amdahl(serial, number),
-                "gustafson": gustafson(serial, number),
-                "load": os.getloadavg()[0],
-            }
+    for row, labels, border, traffic in traffic_of(name, problem, ranks):
+        visit = of_visit(problem, order_of(labels, border), quick)
+        work, messages = traffic.seconds(costs, visit)
+        serial, number = row["on_border"], row["ranks"]
+        yield {
+            **row,
+            "what": "modelled",
+            "o_us": 1e6 * costs.overhead,
+            "L_us": 1e6 * costs.latency,
+            "G_ns": 1e9 * costs.gap,
+            "visit_ns": 1e9 * visit,
+            "natural_us": 1e6 * alone,
+            "work_us": 1e6 * work,
+            "messages_us": 1e6 * messages,
+            "sweep_us": 1e6 * (work + messages),
+            "speedup": alone / (work + messages),
+            "amdahl": amdahl(serial, number),
+            "gustafson": gustafson(serial, number),
+            "load": os.getloadavg()[0],
+        }
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"of {', '.join(ALL)}")
-    parser.add_argument("--ranks", help="numbers of ranks, as 1,8,512 (default: powers of two)")
-    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
-    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
-    given = parser.parse_args(argv)
-    scenes = SMALL if given.quick else ALL
-    for name in set(given.scenes) - set(scenes):
-        parser.error(f"scene {name!r} is none of {', '.join(scenes)}")
-    ranks = numbers(parser, "--ranks", given.ranks) if given.ranks else PARTS
+    given, scenes, ranks = chosen(parser_of(__doc__, ALL), ALL, argv)
     costs = measured_costs(given.quick)
     rows = []
-    for name in given.scenes or scenes:
-        tried = (1, 4) if given.quick else ranks
-        for row in rows_of(name, scenes[name](), tried, costs, given.quick):
+    for name, make in scenes.items():
+        for row in rows_of(name, make(), ranks, costs, given.quick):
             print(on_a_line(row), flush=True)
             rows.append(row)
     if not given.quick:
-        keys = ("scene", "border", "ranks")
-        every = kept("distributed_model", rows, keys, given.results) + rows
-        every.sort(key=lambda row: list(ALL).index(row["scene"]))
-        print(write_csv("distributed_model", every, given.results))
+        published("distributed_model", rows, ALL, given.results)
     return rows
 
 

@@ -14,8 +14,10 @@ from goals import SEAM, goals_of, told
 from parts import ANY, BORDERS, GOAL, METHODS, MOST, TOLERANCES
 
 PAGE = ROOT / "docs" / "distributed.md"
+SHOWN = (2, 4, 8, 32, 128, 512)  # numbers of ranks in the table of counts
 SCRIPTS = {
     "distributed_parts": "parts.py",
+    "distributed_traffic": "traffic.py",
     "distributed_model": "model.py",
     "distributed_goals": "goals.py",
     "messages": "messages.py",
@@ -121,36 +123,56 @@ def goal_of_parts(rows):
                 yield f"{name}: not solved"
 
 
-# ---- modelled times -----------------------------------------------------------------------------
+# ---- counted traffic and modelled times ---------------------------------------------------------
 
 
-def model_tables(rows):
-    """Yield the tables of modelled times, one for each scene."""
-    for scene in dict.fromkeys(row["scene"] for row in rows):
-        own = [row for row in rows if row["scene"] == scene]
-        first = own[0]
-        yield (
-            f"{scene}, {int(first['contacts']):,} contacts. Measured: o = {figure(first, 'o_us')} "
-            f"µs, L = {figure(first, 'L_us')} µs, G = {figure(first, 'G_ns')} ns a byte; a sweep "
-            f"of one process in natural order {figure(first, 'natural_us')} µs. Counted: exchanges "
-            f"in a sweep, messages and bytes of the rank that sends the most. **Modelled**: µs."
-        )
-        head = ["border", "ranks", "on the border", "exchanges", "messages", "kB", "work, modelled"]
-        head += ["messages, modelled", "speed-up, modelled", "Amdahl", "Gustafson"]
+def traffic_tables(rows):
+    """Yield the tables of counted visits and messages, one for each scene."""
+    for scene, own in by_scene(rows):
+        yield f"{scene}, {int(own[0]['contacts']):,} contacts:"
+        head = ["border", "ranks", "on the border", "stages", "visits", "exchanges", "messages"]
+        head += ["kB", "messages of all", "kB of all"]
         body = [
             [
                 row["border"],
                 row["ranks"],
                 f"{100 * float(row['on_border']):.1f} %",
+                row["stages"],
+                f"{int(row['visits']):,}",
                 row["exchanges"],
                 row["messages"],
-                f"{int(row['bytes']) / 1e3:.3g}",
-                *(figure(row, key) for key in ("work_us", "messages_us", "speedup")),
-                *(figure(row, key) for key in ("amdahl", "gustafson")),
+                f"{int(row['bytes']) / 1e3:,.1f}",
+                f"{int(row['messages_of_all']):,}",
+                f"{int(row['bytes_of_all']) / 1e3:,.1f}",
             ]
             for row in own
+            if int(row["ranks"]) in SHOWN
         ]
         yield lines(head, body)
+
+
+def model_tables(rows):
+    """Yield the tables of modelled times, one for each scene."""
+    for scene, own in by_scene(rows):
+        first = own[0]
+        yield (
+            f"{scene}, {int(first['contacts']):,} contacts. Measured: o = {figure(first, 'o_us')} "
+            f"µs, L = {figure(first, 'L_us')} µs, G = {figure(first, 'G_ns')} ns a byte; a sweep "
+            f"of one process in natural order {figure(first, 'natural_us')} µs. **Modelled**:"
+        )
+        head = ["border", "ranks", "work, modelled [µs]", "messages, modelled [µs]"]
+        head += ["speed-up, modelled", "Amdahl", "Gustafson"]
+        keys = ("work_us", "messages_us", "speedup", "amdahl", "gustafson")
+        yield lines(
+            head,
+            [[row["border"], row["ranks"], *(figure(row, key) for key in keys)] for row in own],
+        )
+
+
+def by_scene(rows):
+    """Yield each scene and its rows."""
+    for scene in dict.fromkeys(row["scene"] for row in rows):
+        yield scene, [row for row in rows if row["scene"] == scene]
 
 
 def figure(row, key):
@@ -202,6 +224,7 @@ def filled(text, machine):
         text,
         {
             "parts": lambda: section("distributed_parts", machine, parts_tables),
+            "traffic": lambda: section("distributed_traffic", machine, traffic_tables),
             "model": lambda: section("distributed_model", machine, model_tables),
             "goals": lambda: section("distributed_goals", machine, goal_tables),
             "messages": lambda: section("messages", machine, message_tables),

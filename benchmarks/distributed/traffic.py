@@ -1,9 +1,17 @@
 """What ranks send in a sweep, counted from the plan of one process, for any number of ranks.
 
-The solver tells the same numbers of its own ranks (`Solver.info["ranks"]`); `check` compares both.
+distributed_traffic.csv  a row for each scene, border and number of ranks, each with one part
+
+The solver tells the same numbers of its own ranks (`Solver.info["ranks"]`); `check` compares both,
+and the script does so on two ranks. Counts do not depend on what else runs on the machine.
+
+    python benchmarks/distributed/traffic.py [scenes] [--ranks 1,8,512] [--quick]
 """
 
+import argparse
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +20,11 @@ from contactsolve import _core, methods
 from contactsolve.distributed import _plan
 from contactsolve.distributed._collective import owner_of_part
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import kept, on_a_line, write_csv
+from scenes import BORDERS, LARGE, PARTS, SCENES, SMALL, border_share, labels_of, numbers, order_of
+
+ALL = {**SCENES, **LARGE}
 KINDS = dict(enumerate(_core.stage_kinds()))
 REAL = 8  # bytes of a number of u and lambda in float64
 GATHERED = 16 * 8  # bytes that a rank tells the others of its decisions after a sweep
@@ -200,3 +213,85 @@ def check(problem, labels, parts, order, ranks, method="gauss_seidel"):
                     f"{values[rank]} are counted"
                 )
     return found
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def rows_of(name, problem, ranks):
+    """Yield the counted rows of a scene, and what made them: row, labels, border, traffic."""
+    for number in ranks:
+        if number > problem.bodies_count:
+            continue
+        labels, strategy = labels_of(problem, number)
+        share = border_share(problem, labels)
+        for border in BORDERS:
+            order = order_of(None, border)
+            if number == 2:
+                traffic = check(problem, labels, number, order, number)
+            else:
+                traffic = counted(*plan_of(problem, labels, number, order), number)
+            row = {
+                "scene": name,
+                "contacts": problem.contacts,
+                "border": border,
+                "ranks": number,
+                "labels": strategy,
+                "on_border": share,
+                "stages": len(traffic.visits),
+                "visits": int(traffic.visits.max(axis=1).sum()),
+                "exchanges": len(traffic.exchanges),
+                "messages": int(traffic.messages.max()),
+                "bytes": int(traffic.bytes.max()),
+                "messages_of_all": int(traffic.messages.sum()),
+                "bytes_of_all": int(traffic.bytes.sum()),
+            }
+            yield row, labels, border, traffic
+
+
+def parser_of(document, scenes):
+    """Return a parser of scenes, numbers of ranks, a trial and a folder for results."""
+    parser = argparse.ArgumentParser(description=document.partition("\n")[0])
+    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"of {', '.join(scenes)}")
+    parser.add_argument("--ranks", help="numbers of ranks, as 1,8,512 (default: powers of two)")
+    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    return parser
+
+
+def chosen(parser, scenes, argv):
+    """Return the words of the command line, the scenes by name, and the numbers of ranks."""
+    given = parser.parse_args(argv)
+    scenes = SMALL if given.quick else scenes
+    for name in set(given.scenes) - set(scenes):
+        parser.error(f"scene {name!r} is none of {', '.join(scenes)}")
+    ranks = numbers(parser, "--ranks", given.ranks) if given.ranks else PARTS
+    found = {name: scenes[name] for name in given.scenes or scenes}
+    return given, found, (1, 2, 4) if given.quick else ranks
+
+
+def published(name, rows, scenes, folder):
+    """Write rows to a CSV, beside the stored ones of other scenes, borders and ranks."""
+    every = kept(name, rows, ("scene", "border", "ranks"), folder) + rows
+    borders = list(BORDERS)
+
+    def place(row):
+        return list(scenes).index(row["scene"]), borders.index(row["border"]), int(row["ranks"])
+
+    print(write_csv(name, sorted(every, key=place), folder))
+
+
+def main(argv=None):
+    given, scenes, ranks = chosen(parser_of(__doc__, ALL), ALL, argv)
+    rows = []
+    for name, make in scenes.items():
+        for row, *_ in rows_of(name, make(), ranks):
+            print(on_a_line(row), flush=True)
+            rows.append(row)
+    if not given.quick:
+        published("distributed_traffic", rows, ALL, given.results)
+    return rows
+
+
+if __name__ == "__main__":
+    main()

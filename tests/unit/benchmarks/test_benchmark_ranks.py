@@ -104,12 +104,37 @@ def test_laws_of_speed_up(scripts):
 # ---- trials -------------------------------------------------------------------------------------
 
 
-def test_a_trial_counts_sweeps(scripts, capsys):
-    rows = scripts["parts"].main(["--quick"])
-    assert "times the sweeps in colours" in capsys.readouterr().out
-    by_key = {(row["method"], row["border"], row["parts"]): row for row in rows}
+@pytest.fixture(scope="module")
+def counts():
+    """What a trial of `parts.py` measures."""
+    with importing_from(BENCHMARKS / "distributed"):
+        import parts
+
+        return parts.main(["--quick"])
+
+
+@pytest.fixture(scope="module")
+def models():
+    """What a trial of `model.py` measures."""
+    with importing_from(BENCHMARKS / "distributed"):
+        import model
+
+        return model.main(["--quick"])
+
+
+@pytest.fixture(scope="module")
+def times():
+    """What a trial of `goals.py` measures."""
+    with importing_from(BENCHMARKS / "distributed"):
+        import goals
+
+        return goals.main(["--quick"])
+
+
+def test_sweeps_are_those_of_solves(scripts, counts):
+    by_key = {(row["method"], row["border"], row["parts"]): row for row in counts}
     assert {key[0] for key in by_key} == {"jacobi", "gauss_seidel", "nesterov"}
-    for row in rows:
+    for row in counts:
         if row["to_1e-06"] is not None:
             assert row["to_0.001"] < row["to_1e-06"] == row["iterations"]
             assert row["least"] <= 1e-6
@@ -126,21 +151,40 @@ def test_a_trial_counts_sweeps(scripts, capsys):
         check_every=5,
     )
     assert solved.iterations == by_key["nesterov", "checkerboard", 4]["to_0.001"]
+    assert len(list(scripts["parts"].judged(counts))) == 2
 
 
 @needs_threads
 @pytest.mark.threads
-def test_trials_of_times(scripts, capsys):
-    rows = scripts["model"].main(["--quick"])
-    assert {row["what"] for row in rows} == {"modelled"}
-    assert {row["ranks"] for row in rows} == {1, 4}
-    for row in rows:
+def test_modelled_rows(models):
+    assert {row["what"] for row in models} == {"modelled"}
+    assert {row["ranks"] for row in models} == {1, 2, 4}
+    for row in models:
         assert row["sweep_us"] == pytest.approx(row["work_us"] + row["messages_us"])
         assert (row["messages"] > 0) == (row["ranks"] > 1) == (row["messages_us"] > 0)
-    (colored, *_), told = scripts["goals"].main(["--quick"]), capsys.readouterr().out
-    assert "work of an exchange [us]" in told
-    assert "one rank over cs.solve" in told
-    assert min(colored[f"{way}_us"] for way in scripts["goals"].WAYS) > 0
+
+
+@needs_threads
+@pytest.mark.threads
+def test_measured_rows(scripts, times):
+    assert [row["border"] for row in times] == ["colored", "checkerboard", "concurrent"]
+    for row in times:
+        assert min(row[f"{way}_us"] for way in scripts["goals"].WAYS) > 0
+        names = [name for name, *_ in scripts["goals"].goals_of(row)]
+        assert names == ["one rank over cs.solve", "prediction at two ranks, error"]
+
+
+def test_goals(scripts):
+    """Goals of the largest grid are four; each is told whether it is reached."""
+    ways = dict(zip(scripts["goals"].WAYS, (100.0, 60.0, 104.0, 50.0), strict=True))
+    row = {"scene": "grid 40³", "predicted_us": 60.0, **{f"{k}_us": v for k, v in ways.items()}}
+    told = [scripts["goals"].told(*goal) for goal in scripts["goals"].goals_of(row)]
+    assert told == [
+        "one rank over cs.solve = 1.04, goal <= 1.05: reached",
+        "two ranks, speed-up over one = 2.08, goal >= 1.7: reached",
+        "two ranks, speed over two threads = 1.2, goal >= 0.9: reached",
+        "prediction at two ranks, error = 0.2, goal <= 0.15: MISSED",
+    ]
 
 
 def test_wrong_words_of_the_command_line(scripts, capsys):
@@ -175,10 +219,10 @@ def assert_table(text):
     assert len({line.count("|") for line in text.splitlines()}) == 1
 
 
-def test_tables_of_sweeps(scripts):
-    rows = of_file(scripts["parts"].main(["--quick"]))
+def test_tables_of_sweeps(scripts, counts):
+    rows = of_file(counts)
     first, second, *_, border, goal = list(scripts["report"].parts_tables(rows))
-    assert first.startswith("Sweeps to 1e-3")
+    assert first.startswith("Sweeps to 1e-3,")
     assert second.startswith("| scene | method | border | no parts | 1 | 4 |")
     jacobi = next(row for row in rows if row["method"] == "jacobi")
     assert f"| `jacobi` | any | {jacobi['to_0.001']} |" in second
@@ -189,13 +233,16 @@ def test_tables_of_sweeps(scripts):
 
 @needs_threads
 @pytest.mark.threads
-def test_tables_of_times(scripts):
+def test_tables_of_times(scripts, models, times):
     report = scripts["report"]
-    sentence, table = report.model_tables(of_file(scripts["model"].main(["--quick"])))
+    sentence, table = report.model_tables(of_file(models))
     assert "**Modelled**" in sentence
     assert table.count("modelled") == 3
     assert_table(table)
-    _, table, goals = report.goal_tables(of_file(scripts["goals"].main(["--quick"])))
+    _, table = report.traffic_tables(of_file(models))
+    assert_table(table)
+    assert len(table.splitlines()) == 2 + 6
+    _, table, goals = report.goal_tables(of_file(times))
     assert "**modelled**" in table
     assert_table(table)
     assert goals.count("\n") == 6  # a seam, and two for each border
