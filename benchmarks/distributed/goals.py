@@ -8,9 +8,11 @@ slower rank's, divided by its sweeps. The prediction for two ranks is that of `m
 same parts, with the o, L, G and the time of a visit measured in this run. The seam is the work of
 a small exchange, without any waiting.
 
-Ranks are threads of this process. Run it on a quiet machine with two cores at least.
+Ranks are threads of this process. Run it on a quiet machine with two cores at least. With --alone
+it measures what needs one core: one process, one rank and the seam, whose least times tell
+something also where other work runs.
 
-    python benchmarks/distributed/goals.py [sizes] [--quick]
+    python benchmarks/distributed/goals.py [sizes] [--alone] [--quick]
 """
 
 import argparse
@@ -24,7 +26,7 @@ import contactsolve as cs
 from contactsolve import _core
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import cores, kept, on_a_line, sweeping, write_csv
+from common import cores, interleaved, kept, on_a_line, sweeping, write_csv
 from model import measured_costs
 from scenes import BORDERS, labels_of, order_of
 from traffic import check
@@ -36,7 +38,7 @@ SEAM, SEAM_BYTES = 0.5, 64  # goal [us], size of the exchange
 WAYS = ("one", "two_threads", "one_rank", "two_ranks")
 
 
-def measured(problem, labels, border, sweeps, repeats):
+def measured(problem, labels, border, sweeps, repeats, *, one_core):
     """Return seconds of a sweep in each way, ``(repeats,)``, measured in turns."""
     order = order_of(labels, border)
     fixed = {"method": "gauss_seidel", "rtol": None, "atol": None, "record": ()}
@@ -45,9 +47,12 @@ def measured(problem, labels, border, sweeps, repeats):
     spread = cs.distributed.scatter(problem, labels=labels, parts=PARTS)
     alone = {
         "one": sweeping(problem, sweeps, 1, order=order, islands=False),
-        "two_threads": sweeping(problem, sweeps, 2, order=order, islands=False),
         "one_rank": cs.distributed.Solver(spread, **ranked),
     }
+    if one_core:
+        tasks = {way: lambda s=solver: s.solve().time for way, solver in alone.items()}
+        return {way: time / sweeps for way, time in interleaved(tasks, repeats).items()}
+    alone["two_threads"] = sweeping(problem, sweeps, 2, order=order, islands=False)
 
     def of_rank(comm):
         first = comm.rank == 0
@@ -72,39 +77,47 @@ def measured(problem, labels, border, sweeps, repeats):
 
 
 def row_of(size, border, costs, quick):
-    """Return the row of a grid and border."""
+    """Return the row of a grid and border; without `costs`, of what needs one core."""
     problem = cs.scenarios.ball_grid(size, mu=0.1, velocity=0.5)
     labels, strategy = labels_of(problem, PARTS)
     sweeps = 5 if quick else max(10, CONTACT_SWEEPS // problem.contacts)
-    seconds = measured(problem, labels, border, sweeps, 1 if quick else REPEATS)
+    repeats = 1 if quick else REPEATS
+    seconds = measured(problem, labels, border, sweeps, repeats, one_core=costs is None)
     least = {way: float(values.min()) for way, values in seconds.items()}
-    traffic = check(problem, labels, PARTS, order_of(None, border), 2)
-    work, messages = traffic.seconds(costs, least["one"] / problem.contacts)
-    return {
+    row = {
         "scene": f"grid {size}³",
         "contacts": problem.contacts,
         "border": border,
         "parts": PARTS,
         "labels": strategy,
-        **{f"{way}_us": 1e6 * least[way] for way in WAYS},
-        **{f"{way}_median_us": 1e6 * float(np.median(seconds[way])) for way in WAYS},
+        **{f"{way}_us": 1e6 * time for way, time in least.items()},
+        **{f"{way}_median_us": 1e6 * float(np.median(time)) for way, time in seconds.items()},
+        "cores": cores(),
+        "load": os.getloadavg()[0],
+    }
+    if costs is None:
+        return row
+    traffic = check(problem, labels, PARTS, order_of(None, border), 2)
+    work, messages = traffic.seconds(costs, least["one"] / problem.contacts)
+    return {
+        **row,
         "predicted_us": 1e6 * (work + messages),
         "o_us": 1e6 * costs.overhead,
         "L_us": 1e6 * costs.latency,
         "G_ns": 1e9 * costs.gap,
         "exchanges": len(traffic.exchanges),
         "bytes": int(traffic.bytes.max()),
-        "cores": cores(),
-        "load": os.getloadavg()[0],
     }
 
 
 def goals_of(row):
     """Return each goal: what it compares, the value, its bound, and whether less is better."""
-    one, threads, rank, ranks = (float(row[f"{way}_us"]) for way in WAYS)
-    large = row["scene"] == f"grid {SIZES[-1]}³"
+    one, rank = float(row["one_us"]), float(row["one_rank_us"])
     goals = [("one rank over cs.solve", rank / one, 1.05, True)]
-    if large:
+    if not row.get("two_ranks_us"):
+        return goals
+    threads, ranks = float(row["two_threads_us"]), float(row["two_ranks_us"])
+    if row["scene"] == f"grid {SIZES[-1]}³":
         goals.append(("two ranks, speed-up over one", rank / ranks, 1.7, False))
         goals.append(("two ranks, speed over two threads", threads / ranks, 0.9, False))
     goals.append(
@@ -129,6 +142,7 @@ def told(name, value, bound, less):
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES, metavar="size")
+    parser.add_argument("--alone", action="store_true", help="what needs one core")
     parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
     parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     given = parser.parse_args(argv)
@@ -138,7 +152,7 @@ def main(argv=None):
         )
     cost, rows = seam(given.quick), []
     print(told("work of an exchange [us]", cost, SEAM, less=True))
-    costs = measured_costs(given.quick)
+    costs = None if given.alone else measured_costs(given.quick)
     for size in (4,) if given.quick else given.sizes:
         for border in BORDERS:
             row = {**row_of(size, border, costs, given.quick), "seam_us": cost}

@@ -180,6 +180,11 @@ def figure(row, key):
     return f"{float(row[key]):,.3g}" if float(row[key]) < 1000 else f"{float(row[key]):,.0f}"
 
 
+def known(row, key):
+    """Return a number of a row, or that it was not measured yet."""
+    return figure(row, key) if row.get(key) else "not yet"
+
+
 # ---- goals --------------------------------------------------------------------------------------
 
 
@@ -196,10 +201,7 @@ def goal_tables(rows):
     head = ["grid", "border", *ways.values()]
     yield lines(
         head,
-        [
-            [row["scene"], row["border"], *(figure(row, f"{way}_us") for way in ways)]
-            for row in rows
-        ],
+        [[row["scene"], row["border"], *(known(row, f"{way}_us") for way in ways)] for row in rows],
     )
     sentences = [told("work of an exchange [µs]", float(rows[-1]["seam_us"]), SEAM, less=True)]
     sentences += [

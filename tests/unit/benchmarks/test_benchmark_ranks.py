@@ -246,3 +246,11 @@ def test_tables_of_times(scripts, models, times):
     assert "**modelled**" in table
     assert_table(table)
     assert goals.count("\n") == 6  # a seam, and two for each border
+
+
+def test_what_needs_one_core(scripts):
+    rows = scripts["goals"].main(["--quick", "--alone"])
+    assert not {"two_ranks_us", "two_threads_us", "predicted_us"} & set(rows[0])
+    _, table, goals = scripts["report"].goal_tables(of_file(rows))
+    assert table.count("not yet") == 3 * len(rows)
+    assert goals.count("\n") == 3
