@@ -191,21 +191,28 @@ def known(row, key):
 def goal_tables(rows):
     """Yield measured times of a sweep, and goals."""
     ways = {
+        "one_own": "one process, own time",
+        "one_rank_own": "one rank, own time",
         "one": "one process",
-        "two_threads": "two threads",
         "one_rank": "one rank",
+        "two_threads": "two threads",
         "two_ranks": "two ranks",
         "predicted": "two ranks, **modelled**",
     }
     yield "Least µs of a sweep:"
-    head = ["grid", "border", *ways.values()]
+    head = ["grid", "border", "sweeps of a solve", *ways.values()]
     yield lines(
         head,
-        [[row["scene"], row["border"], *(known(row, f"{way}_us") for way in ways)] for row in rows],
+        [
+            [row["scene"], row["border"], row["sweeps"], *(known(row, f"{way}_us") for way in ways)]
+            for row in rows
+        ],
     )
     sentences = [told("work of an exchange [µs]", float(rows[-1]["seam_us"]), SEAM, less=True)]
     sentences += [
-        f"{row['scene']}, {row['border']}: {told(*goal)}" for row in rows for goal in goals_of(row)
+        f"{row['scene']}, {row['border']}, {row['sweeps']} sweeps: {told(*goal)}"
+        for row in rows
+        for goal in goals_of(row)
     ]
     yield "\n".join(f"- {sentence}" for sentence in sentences)
 
