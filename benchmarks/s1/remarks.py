@@ -183,6 +183,8 @@ S1 finds one contact a task an order of magnitude slower than one thread (sectio
 medium grid, a sweep of 'extreme' takes {medium ball grid/extreme/sweep_s/most} and a sweep of
 'factorized' {medium ball grid/factorized/sweep_s/most}.
 
+Demos with more than 50,000 contacts are left out of 'extreme', which would take minutes there.
+
 Numbers of contacts in place of their data, S1's pointers, make {medium ball grid/extreme,
 numbers/sweep_s/most} of it; S1 finds that they do not improve performance much.
 

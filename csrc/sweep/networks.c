@@ -78,6 +78,9 @@ static cs_status check(const cs_sweep_network *n, cs_error *error)
     const cs_network *network = n->network;
     const cs_packed *packed = n->packed;
     const char *scheme = packed->scheme->name;
+    if (packed->ranks)
+        return cs_fail(error, CS_UNSUPPORTED, "network '%s' sweeps a problem that one rank has",
+                       network->name);
     if (network->scheme && strcmp(network->scheme, scheme) != 0)
         return cs_fail(error, CS_INVALID, "network '%s' needs scheme='%s', not '%s'", network->name,
                        network->scheme, scheme);

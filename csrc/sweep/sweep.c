@@ -138,7 +138,7 @@ static void keep_impulses(cs_packed *packed)
     }
 }
 
-void cs_sweep_combine(const cs_packed *packed, cs_sweep_stats *stats)
+void cs_sweep_combine(cs_packed *packed, cs_sweep_stats *stats)
 {
     /* In order: the result is the same for any number of threads. */
     *stats = (cs_sweep_stats){0};

@@ -10,6 +10,6 @@
 void cs_sweep(cs_packed *packed, cs_sweep_stats *stats);
 
 /* stats <- those of all parts of the last sweep, added in the order of the parts. */
-void cs_sweep_combine(const cs_packed *packed, cs_sweep_stats *stats);
+void cs_sweep_combine(cs_packed *packed, cs_sweep_stats *stats);
 
 #endif
