@@ -12,6 +12,7 @@ import numpy as np
 from contactsolve import _core, methods
 from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
+from contactsolve._options import count, flag, most_seconds, number
 from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
 from contactsolve.distributed._collective import (
@@ -92,7 +93,10 @@ class Solver:
         **options: Unpack[Options],
     ) -> None:
         if not isinstance(problem, Problem):
-            raise TypeError(f"problem is {type(problem).__name__}: a distributed.Problem is needed")
+            raise TypeError(
+                f"problem is {type(problem).__name__}: a distributed.Problem is needed, which "
+                f"distributed.scatter(problem) makes of a contactsolve.Problem"
+            )
         self.problem, self._verify = problem, bool(verify)
         comm, share, given = problem.comm, problem.share, {**options}
         order: Any = given.pop("order", "partition")
@@ -125,7 +129,9 @@ class Solver:
         transport = _transport_of(comm)
         self._solver = _trying(
             comm,
-            lambda: _OnRanks(share.problem, choice, own, transport, _with_threads(comm, given)),
+            lambda: _OnRanks(
+                share.problem, choice, own, transport, _with_threads(comm, given), comm
+            ),
         )
 
     @property
@@ -152,8 +158,8 @@ class Solver:
         ----------
         b, mu, initial
             As for `contactsolve.Solver.solve`, for the contacts of ``problem.share.problem``; or a
-            `Result` as `initial`. Copies of a contact on several ranks have equal values. Give each
-            of them on all ranks or on none.
+            `Result` as `initial`. Copies of a contact on several ranks have equal values. Each of
+            them is given on all ranks or on none.
         callback
             Called with a `State` of the rank's contacts after every sweep. `StopIteration` on any
             rank ends the solve on all of them.
@@ -177,8 +183,6 @@ class Solver:
         """
         if isinstance(initial, Result):
             initial = initial._share_impulses
-        if is_activity(initial):
-            raise TypeError("initial: impulses are needed on ranks, not states of contacts")
         result = _trying(
             self.problem.comm, lambda: self._solver.solve(b, mu, initial, callback=callback)
         )
@@ -329,13 +333,28 @@ class _OnRanks(one_process.Solver):
         share: dict[str, Any],
         transport: _core.Transport,
         options: dict[str, Any],
+        comm: Any,
     ) -> None:
         self._rank = {"share": share, "transport": transport}
+        self._comm = comm
         options.setdefault("scheme", "factorized")
         super().__init__(problem, method=method, order="natural", islands=False, **options)
 
     def _of_ranks(self) -> dict[str, Any]:
         return self._rank
+
+    def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> one_process.Start:
+        comm = self._comm
+        start = together(comm, super()._start, b, mu, initial, callback)
+        if comm.size > 1:
+            given = {"b": b, "mu": mu, "initial": initial}
+            require_equal(comm, {name: _presence(value) for name, value in given.items()})
+        return start
+
+    def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+        if is_activity(initial):
+            raise TypeError("initial: impulses are needed on ranks, not states of contacts")
+        return super()._start_of(initial)
 
     def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
         return _RankValues(answer, self.problem, self._described, None, started)
@@ -343,6 +362,10 @@ class _OnRanks(one_process.Solver):
     @property
     def info(self) -> dict[str, Any]:
         return {**self._described.info, "ranks": self._core.ranks()}
+
+
+def _presence(value: Any) -> str:
+    return "not given" if value is None else "given here"
 
 
 class _RankValues(ResultValues):
@@ -475,6 +498,12 @@ def _checked(method: Any, order: Any, options: dict[str, Any]) -> tuple[methods.
         )
     if visits.name == "auto":
         visits = chosen("partition")
+
+    # What ranks may have different values of.
+    if options.get("threads") is not None:
+        count("threads", options["threads"], most=2**31 - 1)
+    flag("exact_threads", options.get("exact_threads", False))
+    number("max_setup_seconds", most_seconds("max_setup_seconds", options.get("max_setup_seconds")))
     return choice, visits
 
 
