@@ -249,12 +249,12 @@ def run(*processes: Callable[[], object], channels: Iterable[Any] = ()) -> None:
             poison()
 
     threads = [threading.Thread(target=make, args=(process,)) for process in processes]
-    for thread in threads:
-        thread.start()
     try:
         for thread in threads:
+            thread.start()
+        for thread in threads:
             thread.join()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError):  # RuntimeError: the system has no more threads
         poison()
         raise
     if failures:

@@ -235,7 +235,16 @@ class Solver(_Solver):
         if "order" in options:
             needed["parts"] = workers
         self.asked: dict[str, Any] = {**needed, **options, "islands": False}
-        super().__init__(problem, **self.asked)
+        try:
+            super().__init__(problem, **self.asked)
+        except ValueError as error:
+            if "order" in options or name not in _OF_UNSAFE or "subtasks" not in str(error):
+                raise
+            raise ValueError(
+                f"unsafe_below is {way.unsafe_below}: no colour has so many contacts, which leaves "
+                f"nothing for the rigid workers of network '{name}': give fewer workers, or a "
+                f"lower unsafe_below"
+            ) from None
         self._network, self._workers = chosen, workers
         self._core.connect(name, workers, chosen.options())
 
@@ -244,8 +253,8 @@ class Solver(_Solver):
         """That of `contactsolve.Solver`; and what has passed through the channels so far.
 
         ``"network"`` and ``"workers"``; ``"processes"`` of a run; ``"runs"`` and the ``"sweeps"``
-        that they made; ``"messages"`` and their ``"bytes"``; ``"sleeps"``, the waits at channels
-        that outlasted a bounded number of looks.
+        that they made; ``"messages"`` and their ``"message_bytes"``; ``"sleeps"``, the waits at
+        channels that outlasted a bounded number of looks.
         """
         counts = self._core.network_counts() or {}
         counts["message_bytes"] = counts.pop("bytes", 0)

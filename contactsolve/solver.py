@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
 from time import perf_counter
-from typing import Any, Never, TypedDict, Unpack
+from typing import Any, NamedTuple, Never, TypedDict, Unpack
 
 import numpy as np
 
@@ -154,6 +154,15 @@ class State:
         earlier = "" if recorded == self.iteration else f"at iteration {recorded}: "
         words = [format_seconds(time), *(f"{name} {value:.2e}" for name, value in row.items())]
         return f"State(iteration {self.iteration}, {earlier}{', '.join(words)})"
+
+
+class Start(NamedTuple):
+    """The values of one solve, and its start: impulses or an index set."""
+
+    b: np.ndarray | None
+    parameters: np.ndarray | None
+    impulses: np.ndarray | None
+    index_set: np.ndarray | None
 
 
 class Solver:
@@ -563,23 +572,15 @@ class Solver:
         """
         called = perf_counter()
         problem = self.problem
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback is {callback!r}: a function of a State is needed")
-
-        # Values for this solve, and the start: impulses or an index set.
-        if b is not None:
-            b = problem.join("b", b).copy()  # the result needs it later
-        parameters = None if mu is None else problem.parameters(mu)
-        index_set, started = None, initial is not None
-        if started:
-            initial, index_set = self._start_of(initial)
+        b, parameters, impulses, index_set = self._start(b, mu, initial, callback)
+        started = initial is not None
 
         # Solve, with the progress bar closed at the end in any case.
         bar = ProgressBar(self._described.columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         try:
             further = self._for_solve(b, parameters)
-            answer = self._core.solve(initial, index_set, b, parameters, notify, bar, *further)
+            answer = self._core.solve(impulses, index_set, b, parameters, notify, bar, *further)
         finally:
             if bar is not None:
                 bar.close()
@@ -653,6 +654,17 @@ class Solver:
         if not self._core.impulses_there(impulses, target.pointer):
             target.write(impulses.reshape(shape))
         return out
+
+    def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> Start:
+        """Check the arguments of a solve, and return its values and its start."""
+        problem = self.problem
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback is {callback!r}: a function of a State is needed")
+        if b is not None:
+            b = problem.join("b", b).copy()  # the result needs it later
+        parameters = None if mu is None else problem.parameters(mu)
+        impulses, index_set = (None, None) if initial is None else self._start_of(initial)
+        return Start(b, parameters, impulses, index_set)
 
     def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return the impulses, or the index set, that the argument `initial` stands for."""

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import _core
+from .._options import count, number
 
 __all__ = ["TIMEOUT", "Communicator", "RankError", "current", "run"]
 
@@ -346,7 +347,7 @@ def run(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If `ranks` or `timeout` is no such number, or this build has no threads.
     Exception
         The error of the first rank that fails. The messages of all others then end with a
@@ -360,9 +361,9 @@ def run(
     >>> cs.distributed.run(lambda comm: comm.allgather(comm.rank), 2)
     [[0, 1], [0, 1]]
     """
-    if not timeout > 0:
+    if not number("timeout", timeout) > 0:
         raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
-    job = _Job(ranks, timeout)
+    job = _Job(count("ranks", ranks, 1, 65536), timeout)
     try:
         job.start(function, arguments, keywords)
         job.wait()

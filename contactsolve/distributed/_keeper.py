@@ -19,11 +19,11 @@ from contactsolve.distributed._checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from contactsolve.distributed._collective import require_equal, together
+from contactsolve.distributed._collective import together
 from contactsolve.distributed._share import Share
 from contactsolve.io._problems import NEED
 
-__all__ = ["Keeper", "alike_of"]
+__all__ = ["Keeper", "alike_of", "arguments_of"]
 
 #: Seconds from one checkpoint to the next where the caller does not say when they are due.
 USUAL_SECONDS = 60.0
@@ -42,7 +42,7 @@ _BALANCE = ("factor", "before", "change")
 
 
 class Keeper:
-    """What one solve does with checkpoints. All ranks make one together.
+    """What one solve does with checkpoints. All ranks make one.
 
     Parameters
     ----------
@@ -54,16 +54,15 @@ class Keeper:
         Of the solver.
     path, every, seconds, resume
         As for `contactsolve.distributed.Solver.solve`.
+    starts
+        Whether the solve has initial impulses.
 
     Attributes
     ----------
+    given
+        `path`, `every`, `seconds` and `resume`.
     failure
         What has ended the solve, on all ranks: a checkpoint that could not be written.
-
-    Raises
-    ------
-    ValueError, TypeError, FileNotFoundError, ImportError
-        On all ranks: arguments that differ between ranks or do not fit.
     """
 
     def __init__(
@@ -75,16 +74,15 @@ class Keeper:
         every: int | None,
         seconds: float | None,
         resume: str | PathLike[str] | None,
+        *,
+        starts: bool,
     ) -> None:
-        given = (path, every, seconds, resume)
-        names = ("checkpoint", "checkpoint_every", "checkpoint_seconds", "resume")
-        require_equal(share.comm, {n: repr(value) for n, value in zip(names, given, strict=True)})
-        together(share.comm, _check, *given)
+        self.given, self._starts = (path, every, seconds, resume), starts
         self._share, self._alike, self._path, self._resume = share, alike, path, resume
         if path is not None and every is None and seconds is None:
             seconds = USUAL_SECONDS
         self._max_iterations = max_iterations
-        self._every, self._seconds = every or 0, math.inf if seconds is None else float(seconds)
+        self._every, self._seconds = every or 0, math.inf if seconds is None else seconds
         self._mark: int | None = None
         self.failure: Exception | None = None
 
@@ -95,10 +93,11 @@ class Keeper:
 
         Raises
         ------
-        ValueError, FileNotFoundError
-            On all ranks: the checkpoint to go on from is one of another problem or of other
-            options.
+        ValueError, TypeError, FileNotFoundError, ImportError
+            On all ranks: arguments that do not fit; the checkpoint to go on from is one of another
+            problem or of other options.
         """
+        together(self._share.comm, _check, *self.given, self._starts)
         self._mark = mark_of(self._share, b, parameters)
         return self._every, self._seconds, self._write, self._resumed()
 
@@ -135,8 +134,17 @@ class Keeper:
         return state
 
 
-def _check(path: Any, every: Any, seconds: Any, resume: Any) -> None:
+def arguments_of(keeper: Keeper | None) -> dict[str, str]:
+    """Return the arguments about checkpoints by name, which all ranks give alike."""
+    names = ("checkpoint", "checkpoint_every", "checkpoint_seconds", "resume")
+    given = (None,) * len(names) if keeper is None else keeper.given
+    return {name: repr(value) for name, value in zip(names, given, strict=True)}
+
+
+def _check(path: Any, every: Any, seconds: Any, resume: Any, starts: bool) -> None:
     """Refuse arguments that do not fit, before a solve begins."""
+    if resume is not None and starts:
+        raise ValueError("initial is given: resume= begins with the impulses of its file")
     optional("h5py", NEED)
     for name, value in (("checkpoint_every", every), ("checkpoint_seconds", seconds)):
         if value is None:

@@ -190,7 +190,9 @@ def communicator(comm: Any = None, timeout: float | None = None) -> Communicator
     Notes
     -----
     An exception that ends one process ends the job: the others raise a `RankError` that names it,
-    or MPI ends them if they have not ended after 2 s.
+    or MPI ends them if they have not ended after 2 s. A process that ends without one, as by
+    ``sys.exit``, while others need its messages, is noticed as one that does not come: after
+    `timeout` seconds.
     """
     if timeout is not None and not timeout > 0:
         raise ValueError(f"timeout is {timeout}, but a number above zero is needed")

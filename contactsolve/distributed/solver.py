@@ -12,6 +12,7 @@ import numpy as np
 from contactsolve import _core, methods
 from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
+from contactsolve._options import count, flag, most_seconds, number
 from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
 from contactsolve.distributed._collective import (
@@ -22,7 +23,7 @@ from contactsolve.distributed._collective import (
 )
 from contactsolve.distributed._comm import TIMEOUT, Communicator
 from contactsolve.distributed._gather import problem_rows
-from contactsolve.distributed._keeper import Keeper, alike_of
+from contactsolve.distributed._keeper import Keeper, alike_of, arguments_of
 from contactsolve.distributed._mpi import communicator
 from contactsolve.distributed._plan import plan_of
 from contactsolve.distributed._share import Share
@@ -93,7 +94,10 @@ class Solver:
         **options: Unpack[Options],
     ) -> None:
         if not isinstance(problem, Problem):
-            raise TypeError(f"problem is {type(problem).__name__}: a distributed.Problem is needed")
+            raise TypeError(
+                f"problem is {type(problem).__name__}: a distributed.Problem is needed, which "
+                f"distributed.scatter(problem) makes of a contactsolve.Problem"
+            )
         self.problem, self._verify = problem, bool(verify)
         comm, share, given = problem.comm, problem.share, {**options}
         order: Any = given.pop("order", "partition")
@@ -127,7 +131,9 @@ class Solver:
         transport = _transport_of(comm)
         self._solver = _trying(
             comm,
-            lambda: _OnRanks(share.problem, choice, own, transport, _with_threads(comm, given)),
+            lambda: _OnRanks(
+                share.problem, choice, own, transport, _with_threads(comm, given), comm
+            ),
         )
 
     @property
@@ -158,8 +164,8 @@ class Solver:
         ----------
         b, mu, initial
             As for `contactsolve.Solver.solve`, for the contacts of ``problem.share.problem``; or a
-            `Result` as `initial`. Copies of a contact on several ranks have equal values. Give each
-            of them on all ranks or on none.
+            `Result` as `initial`. Copies of a contact on several ranks have equal values. Each of
+            them is given on all ranks or on none.
         callback
             Called with a `State` of the rank's contacts after every sweep. `StopIteration` on any
             rank ends the solve on all of them.
@@ -203,28 +209,25 @@ class Solver:
         """
         if isinstance(initial, Result):
             initial = initial._share_impulses
-        if is_activity(initial):
-            raise TypeError("initial: impulses are needed on ranks, not states of contacts")
-        keeper = None
-        if (checkpoint, checkpoint_every, checkpoint_seconds, resume) != (None,) * 4:
-            if resume is not None and initial is not None:
-                raise ValueError("initial is given: resume= begins with the impulses of its file")
-            keeper = self._keeper(checkpoint, checkpoint_every, checkpoint_seconds, resume)
-        self._solver.keeper = keeper
+        self._solver.keeper = self._keeper(
+            checkpoint, checkpoint_every, checkpoint_seconds, resume, starts=initial is not None
+        )
         try:
             result = _trying(
                 self.problem.comm, lambda: self._solver.solve(b, mu, initial, callback=callback)
             )
+            if self._solver.keeper is not None and self._solver.keeper.failure is not None:
+                raise self._solver.keeper.failure
         finally:
             self._solver.keeper = None
-        if keeper is not None and keeper.failure is not None:
-            raise keeper.failure
         if self._verify:
             compare_copies(self.problem.share, self._visitor, result._found.impulses())
         return _result_of(self, result)
 
-    def _keeper(self, *arguments: Any) -> Keeper:
+    def _keeper(self, *arguments: Any, starts: bool) -> Keeper | None:
         solver = self._solver
+        if arguments == (None,) * 4:
+            return None
         further = {
             **self._named,
             "record": solver._described.columns,
@@ -232,7 +235,7 @@ class Solver:
         }
         alike = alike_of(solver._options, further)
         limit = solver._options["max_iterations"]
-        return Keeper(self.problem.share, alike, limit, *arguments)
+        return Keeper(self.problem.share, alike, limit, *arguments, starts=starts)
 
 
 def solve(
@@ -388,8 +391,10 @@ class _OnRanks(one_process.Solver):
         share: dict[str, Any],
         transport: _core.Transport,
         options: dict[str, Any],
+        comm: Any,
     ) -> None:
         self._rank = {"share": share, "transport": transport}
+        self._comm = comm
         self.keeper: Keeper | None = None
         options.setdefault("scheme", "factorized")
         super().__init__(problem, method=method, order="natural", islands=False, **options)
@@ -400,12 +405,30 @@ class _OnRanks(one_process.Solver):
     def _for_solve(self, b: np.ndarray | None, parameters: np.ndarray | None) -> tuple[Any, ...]:
         return () if self.keeper is None else (self.keeper.begin(b, parameters),)
 
+    def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> one_process.Start:
+        comm = self._comm
+        start = together(comm, super()._start, b, mu, initial, callback)
+        if comm.size > 1:
+            given = {"b": b, "mu": mu, "initial": initial}
+            alike = {name: _presence(value) for name, value in given.items()}
+            require_equal(comm, alike | arguments_of(self.keeper))
+        return start
+
+    def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+        if is_activity(initial):
+            raise TypeError("initial: impulses are needed on ranks, not states of contacts")
+        return super()._start_of(initial)
+
     def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
         return _RankValues(answer, self.problem, self._described, None, started)
 
     @property
     def info(self) -> dict[str, Any]:
         return {**self._described.info, "ranks": self._core.ranks()}
+
+
+def _presence(value: Any) -> str:
+    return "not given" if value is None else "given here"
 
 
 class _RankValues(ResultValues):
@@ -538,6 +561,12 @@ def _checked(method: Any, order: Any, options: dict[str, Any]) -> tuple[methods.
         )
     if visits.name == "auto":
         visits = chosen("partition")
+
+    # What ranks may have different values of.
+    if options.get("threads") is not None:
+        count("threads", options["threads"], most=2**31 - 1)
+    flag("exact_threads", options.get("exact_threads", False))
+    number("max_setup_seconds", most_seconds("max_setup_seconds", options.get("max_setup_seconds")))
     return choice, visits
 
 

@@ -11,6 +11,7 @@ typedef struct channels_object {
     cs_channel **channel; /* (count); a message is an owned reference */
     int64_t count;
     int meets; /* rendezvous */
+    int any_writer, any_reader;
 } channels_object;
 
 #define BETWEEN_SIGNALS 0.05 /* seconds */
@@ -32,6 +33,8 @@ static PyObject *channels_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 
     /* Make the event and the channels; `count` tells dealloc how many there are. */
     self->meets = places == 0;
+    self->any_writer = any_writer;
+    self->any_reader = any_reader;
     self->channel = cs_arena_take(&self->arena, count, sizeof(cs_channel *));
     cs_status status = cs_arena_status(&self->arena, &error, "channels");
     if (!status) status = cs_event_make(&self->event, &self->arena, &error);
@@ -99,8 +102,10 @@ static cs_channel_state choose(waiting *w, double until)
     return cs_channel_select(w->self->channel, w->self->count, first, until, &w->number);
 }
 
-/* Waits so many seconds, or for ever if they are below 0. Returns the state, or -1 with an error set. */
-static int wait_for(waiting *w, attempt once, double seconds)
+/* Waits so many seconds, or for ever if they are below 0. Returns the state, or -1 with an error set. An end that is not
+ * `shared` has no lock: several threads that use it nevertheless take turns, because what the last look found, with the GIL,
+ * is still so when the caller uses it. */
+static int wait_for(waiting *w, attempt once, int shared, double seconds)
 {
     cs_channel_state state = once(w, CS_AT_ONCE);
     double deadline = seconds < 0 ? CS_FOREVER : cs_clock() + seconds;
@@ -109,6 +114,7 @@ static int wait_for(waiting *w, attempt once, double seconds)
         Py_BEGIN_ALLOW_THREADS
         state = once(w, until);
         Py_END_ALLOW_THREADS
+        if (state == CS_CHANNEL_READY && !shared) state = once(w, CS_AT_ONCE);
         if (state == CS_CHANNEL_WAITING && PyErr_CheckSignals() < 0) return -1;
     }
     return (int)state;
@@ -132,12 +138,12 @@ static PyObject *channels_write(channels_object *self, PyObject *args)
     double seconds;
     if (!PyArg_ParseTuple(args, "LOd:write", &index, &message, &seconds)) return NULL;
     waiting w = {.self = self, .channel = channel_of(self, index)};
-    int state = w.channel ? wait_for(&w, reserve, seconds) : -1;
+    int state = w.channel ? wait_for(&w, reserve, self->any_writer, seconds) : -1;
     if (state == CS_CHANNEL_READY) {
         *(PyObject **)w.place = Py_NewRef(message);
         w.number = cs_channel_number(w.channel);
         cs_channel_send(w.channel);
-        if (self->meets) state = wait_for(&w, meet, -1);
+        if (self->meets) state = wait_for(&w, meet, 0, -1);
     }
     return state < 0 ? NULL : PyLong_FromLong(state);
 }
@@ -149,7 +155,7 @@ static PyObject *channels_read(channels_object *self, PyObject *args)
     double seconds;
     if (!PyArg_ParseTuple(args, "Ld:read", &index, &seconds)) return NULL;
     waiting w = {.self = self, .channel = channel_of(self, index)};
-    int state = w.channel ? wait_for(&w, peek, seconds) : -1;
+    int state = w.channel ? wait_for(&w, peek, self->any_reader, seconds) : -1;
     if (state < 0) return NULL;
     PyObject *message = Py_NewRef(Py_None);
     if (state == CS_CHANNEL_READY) {
@@ -167,7 +173,7 @@ static PyObject *channels_select(channels_object *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Ld:select", &first, &seconds)) return NULL;
     if (!channel_of(self, first)) return NULL;
     waiting w = {.self = self, .number = first};
-    int state = wait_for(&w, choose, seconds);
+    int state = wait_for(&w, choose, 0, seconds);
     return state < 0 ? NULL : Py_BuildValue("iL", state, (long long)w.number);
 }
 

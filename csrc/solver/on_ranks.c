@@ -21,18 +21,21 @@ static cs_status check_measure(const cs_measure *measure, cs_error *error)
                    measure->name);
 }
 
+/* Fails for methods that ranks do not have. */
+static cs_status check_method(const cs_method *method, cs_error *error)
+{
+    int steps = method->solve == cs_accelerate && !method->without_sweeps && !method->prepare;
+    if (!method->splits && (method->solve == cs_fixed_point || steps)) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "method='%s' is not available on ranks: jacobi, gauss_seidel, "
+                   "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
+                   method->name);
+}
+
 /* Fails for options that ranks do not share. */
 static cs_status check_options(const cs_solver *solver, cs_error *error)
 {
     const cs_options *options = &solver->options;
-    const cs_method *method = solver->method;
-    int steps = method->solve == cs_accelerate && !method->without_sweeps && !method->prepare;
-    if (method->splits || (method->solve != cs_fixed_point && !steps))
-        return cs_fail(
-            error, CS_UNSUPPORTED,
-            "method='%s' is not available on ranks: jacobi, gauss_seidel, "
-            "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
-            method->name);
     if (solver->scheme && strcmp(solver->scheme->name, "factorized") != 0)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' is not available on ranks: scheme='factorized' is",
@@ -71,6 +74,8 @@ cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *
 {
     /* All ranks learn of a failure of one of them. */
     cs_error own = {0};
+    cs_status unknown = solver->method ? check_method(solver->method, error) : CS_OK;
+    if (unknown) status = unknown; /* whatever else such a method does not have */
     if (!status) status = check_options(solver, error);
     if (status && error) own = *error;
     own.status = status;

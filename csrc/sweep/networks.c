@@ -60,7 +60,8 @@ static const char *const needs[] = {
 /* Whether the network makes sweeps with these stages. */
 static int takes_stages(const cs_network *network, const cs_schedule *schedule)
 {
-    cs_stage_kind first = schedule->stages ? schedule->stage[0].kind : CS_SEQUENTIAL;
+    if (!schedule->stages) return 1; /* no contacts */
+    cs_stage_kind first = schedule->stage[0].kind;
     int safe = 1;
     for (int64_t s = 0; s < schedule->stages; s++)
         safe = safe && !cs_stage_hides(schedule->stage[s].kind);
@@ -375,6 +376,7 @@ static void leave(void *context, int64_t number)
 {
     cs_sweep_network *n = context;
     cs_packed *view = &n->view[0];
+    if (number >= n->packed->schedule->stages) return; /* no contacts */
     const cs_stage *stage = &n->packed->schedule->stage[number];
     static const int phases[] = {FACTORIZED_GATHER, FACTORIZED_ADD, FACTORIZED_MERGE};
     for (int i = 0; i < 3 && !n->of_rows; i++) {

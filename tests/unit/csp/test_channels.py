@@ -51,6 +51,25 @@ def test_each_of_many_readers_gets_messages_of_many_writers_once(places):
     assert sorted(found) == list(range(300))
 
 
+def test_a_channel_of_one_writer_and_reader_loses_nothing_of_more():
+    channel, found, interval = csp.Channel(), [], sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+
+    def write(first):
+        for number in range(first, first + 500):
+            channel.write(number)
+
+    def read():
+        for _ in range(750):
+            found.append(channel.read(timeout=30))
+
+    try:
+        csp.run(*[lambda first=first: write(first) for first in (0, 500, 1000)], read, read)
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(found) == list(range(1500))
+
+
 def wait_until(holds):
     while not holds():
         time.sleep(0.001)

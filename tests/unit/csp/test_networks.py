@@ -80,6 +80,15 @@ def test_same_bits_in_other_precisions(pile, name, dtype):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_problems_without_contacts(name):
+    nothing = cs.Problem(
+        np.zeros((0, 2, 3, 6)), [np.eye(6)] * 4, np.zeros((0, 3)), 0.5, bodies=np.zeros((0, 2), int)
+    )
+    result = cs.csp.solve(nothing, name, workers=2)
+    assert (result.status, result.impulses.shape) == ("converged", (0, 3))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_rollbacks_are_those_of_the_solver(name):
     """A step that is far too long: R is halved and the best iterate restored, again and again."""
     problem = cs.scenarios.ball_grid(4)
@@ -304,3 +313,8 @@ def test_names_options_and_lines():
     assert "Parameters" in cs.csp.factorized.__doc__
     with pytest.raises(AttributeError, match="naive"):
         cs.csp.naiv  # noqa: B018
+
+
+def test_colours_that_are_all_unsafe_are_refused(pile):
+    with pytest.raises(ValueError, match="unsafe_below is 800: no colour has so many contacts"):
+        cs.csp.Solver(pile, "relaxed", workers=100)

@@ -306,6 +306,10 @@ def test_bad_arguments_are_refused():
     for timeout in (0, -1, float("nan")):
         with pytest.raises(ValueError, match=f"timeout is {timeout}"):
             run(repr, 1, timeout=timeout)
+    with pytest.raises(TypeError, match=r"ranks is 2.5: an integer is needed"):
+        run(repr, 2.5)
+    with pytest.raises(TypeError, match="timeout is 'long': a number is needed"):
+        run(repr, 1, timeout="long")
 
     def refuse(comm):
         with pytest.raises(ValueError, match="values has 2 entries, but there are 1 ranks"):

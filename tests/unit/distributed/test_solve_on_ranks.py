@@ -180,6 +180,50 @@ def test_wrong_values_of_one_rank_are_an_error_of_all_and_the_solver_goes_on():
     assert distributed.run(work, 3, timeout=60) == [5, 5, 5]
 
 
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ({"b": np.zeros(3)}, ValueError, r"rank 1: b has shape \(3,\)"),
+        ({"mu": "rough"}, TypeError, "rank 1: mu"),
+        ({"initial": "impulses"}, TypeError, "rank 1: initial"),
+        ({"callback": 5}, TypeError, "rank 1: callback is 5"),
+        ({"mu": 0.2}, ValueError, "mu is given here on rank 1 and not given on rank 0"),
+    ],
+)
+def test_wrong_arguments_of_one_rank_are_an_error_of_all(values, error, message):
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        solver = distributed.Solver(spread(problem, comm, labels), max_iterations=5)
+        with pytest.raises(error, match=message):
+            solver.solve(**values if comm.rank == 1 else {})
+        return solver.solve().iterations
+
+    assert distributed.run(work, 3, timeout=60) == [5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"threads": -1}, ValueError, "rank 1: threads is -1"),
+        ({"exact_threads": 1}, TypeError, "rank 1: exact_threads is 1"),
+        ({"max_setup_seconds": -1}, ValueError, "rank 1: max_setup_seconds is -1"),
+    ],
+)
+def test_wrong_options_of_one_rank_are_an_error_of_all(options, error, message):
+    problem = grid()
+    labels = labels_of(problem)
+
+    def work(comm):
+        shared = spread(problem, comm, labels)
+        with pytest.raises(error, match=message):
+            distributed.solve(shared, **options if comm.rank == 1 else {})
+        return distributed.solve(shared, max_iterations=5).iterations
+
+    assert distributed.run(work, 3, timeout=60) == [5, 5, 5]
+
+
 def test_an_error_in_the_callback_of_one_rank_ends_all():
     problem = grid()
     labels = labels_of(problem)
@@ -204,7 +248,8 @@ def test_an_error_in_the_callback_of_one_rank_ends_all():
     [
         ({"method": "auto"}, "method='auto' chooses as it goes"),
         ({"method": "newton"}, "method='newton' is not available on ranks"),
-        ({"method": "bpp"}, "method='bpp'"),
+        ({"method": "bpp"}, "method='bpp' is not available on ranks"),
+        ({"method": "apgd"}, "method='apgd' is not available on ranks"),
         ({"method": "mass_splitting"}, "method='mass_splitting' is not available on ranks"),
         ({"scheme": "matrix"}, "scheme='matrix' is not available on ranks"),
         ({"averaging": "adjacent"}, "averaging='adjacent' is not available on ranks"),

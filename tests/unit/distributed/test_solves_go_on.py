@@ -235,7 +235,7 @@ def test_a_failure_to_write_ends_the_solve_on_all_ranks_and_leaves_the_former_fi
         ({"instructions": "scalar"}, "instructions"),
         ({"max_iterations": 10}, "max_iterations is 10, but .* has iteration 10: a larger number"),
         ({"resume": "none.hdf5"}, "FileNotFoundError.*none.hdf5 does not exist"),
-        ({"initial": 1}, "initial is given"),
+        ({"initial": "zeros"}, "initial is given"),
         ({"checkpoint_every": 3}, "checkpoint_every is given without checkpoint="),
         ({"checkpoint": "here", "checkpoint_every": 0}, "checkpoint_every is 0: it must be at"),
         ({"checkpoint": "here", "checkpoint_every": 0.5}, "TypeError.*checkpoint_every is 0.5"),
@@ -258,9 +258,11 @@ def test_what_does_not_fit_is_refused(tmp_path, given, message):
         problem = cs.Problem(problem.J, inverse, problem.b, problem.mu, bodies=problem.bodies)
 
     def work(comm):
-        shared = spread(problem, comm, labels)
+        shared, own = spread(problem, comm, labels), {**wrong}
+        if "initial" in own:
+            own["initial"] = np.zeros_like(shared.share.problem.b)
         try:
-            distributed.solve(shared, **wrong)
+            distributed.solve(shared, **own)
         except (ValueError, TypeError, OSError) as error:
             return f"{type(error).__name__}: {error}"
 

@@ -1,0 +1,135 @@
+"""How many sweeps a solve takes to 1e-3 and to 1e-6, by the number of parts and their border.
+
+distributed_parts.csv  a row for each scene, method, border and number of parts
+
+Measured on one process, which has the bits of any number of ranks. Gauss-Seidel and Nesterov's
+method in the interiors of the parts and then on the border; the same in the order "colored", which
+has no parts; and Jacobi's method, whose bits do not depend on parts. Tolerances are those of the
+scaled natural map, which is looked at every five sweeps. Counts do not depend on what else runs on
+the machine.
+
+    python benchmarks/distributed/parts.py [scenes] [--parts 1,8,512] [--quick]
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import contactsolve as cs
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import kept, on_a_line, write_csv
+from scenes import BORDERS, PARTS, SCENES, SMALL, border_share, labels_of, numbers, order_of
+
+TOLERANCES = (1e-3, 1e-6)
+MOST, EVERY = 10_000, 5  # sweeps; between two looks
+METHODS = ("gauss_seidel", "nesterov")
+ANY = "any"  # border and parts of what does not depend on them
+GOAL = 1.1  # sweeps at the most parts over those in colours
+
+
+def crossing(history, tolerance):
+    """Return the first recorded iteration at which the error is below the tolerance, or None."""
+    below = np.flatnonzero(history["natural_map_scaled"] <= tolerance)
+    return int(history["iteration"][below[0]]) if len(below) else None
+
+
+def solved(problem, method, order, most):
+    """Return sweeps to each tolerance, and how the solve ended."""
+    result = cs.solve(
+        problem,
+        method=method,
+        order=order,
+        scheme="factorized",
+        islands=False,
+        threads=1,
+        rtol=min(TOLERANCES),
+        atol=0.0,
+        max_iterations=most,
+        check_every=EVERY,
+        record=("natural_map_scaled",),
+        record_every=EVERY,
+    )
+    counts = {f"to_{tolerance:g}": crossing(result.history, tolerance) for tolerance in TOLERANCES}
+    least = float(np.nanmin(result.history["natural_map_scaled"]))
+    ended = {"status": result.status, "iterations": result.iterations, "least": least}
+    return {**counts, **ended, "stages": result.info["stages"]}
+
+
+def rows_of(name, problem, parts, most):
+    """Yield the rows of a scene."""
+    scene = {"scene": name, "contacts": problem.contacts, "bodies": problem.bodies_count}
+    whole = {"border": ANY, "parts": ANY, "labels": "", "on_border": ""}
+    yield {**scene, "method": "jacobi", **whole, **solved(problem, "jacobi", "natural", most)}
+    for method in METHODS:
+        colors = {**scene, "method": method, **whole, "border": "no parts, colored"}
+        yield {**colors, **solved(problem, method, "colored", most)}
+    for number in parts:
+        if number > problem.bodies_count:
+            continue
+        labels, strategy = labels_of(problem, number)
+        share = border_share(problem, labels)
+        for method in METHODS:
+            for border in BORDERS if number > 1 else (ANY,):
+                own = {"border": border, "parts": number, "labels": strategy, "on_border": share}
+                order = order_of(labels, BORDERS[0] if border == ANY else border)
+                found = solved(problem, method, order, most)
+                yield {**scene, "method": method, **own, **found}
+
+
+def judged(rows):
+    """Yield sentences on the goal: exact borders at the most parts over colours, to 1e-3."""
+    for scene in dict.fromkeys(row["scene"] for row in rows):
+        own = [row for row in rows if row["scene"] == scene and row["method"] == "gauss_seidel"]
+        colors = next(row["to_0.001"] for row in own if row["border"] == "no parts, colored")
+        most = max(int(row["parts"]) for row in own if row["parts"] != ANY)
+        for border in ("colored", "checkerboard"):
+            cell = next(
+                row["to_0.001"]
+                for row in own
+                if row["border"] in (border, ANY) and str(row["parts"]) == str(most)
+            )
+            if not colors or not cell:
+                yield f"{scene}, {border}, {most} parts: not solved to 1e-3"
+                continue
+            ratio = int(cell) / int(colors)
+            told = "reached" if ratio <= GOAL else "MISSED"
+            yield (
+                f"{scene}, {border}, {most} parts: {ratio:.2f} times the sweeps in colours, "
+                f"goal <= {GOAL:g}: {told}"
+            )
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"of {', '.join(SCENES)}")
+    parser.add_argument("--parts", help="numbers of parts, as 1,8,512 (default: powers of two)")
+    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    given = parser.parse_args(argv)
+    scenes = SMALL if given.quick else SCENES
+    for name in set(given.scenes) - set(scenes):
+        parser.error(f"scene {name!r} is none of {', '.join(scenes)}")
+    parts = (1, 4) if given.quick else PARTS
+    if given.parts:
+        parts = numbers(parser, "--parts", given.parts)
+    rows = []
+    for name in given.scenes or scenes:
+        for row in rows_of(name, scenes[name](), parts, 200 if given.quick else MOST):
+            print(on_a_line(row), flush=True)
+            rows.append(row)
+    for sentence in judged(rows):
+        print(sentence)
+    if not given.quick:
+        keys = ("scene", "method", "border", "parts")
+        order = list(SCENES)
+        every = kept("distributed_parts", rows, keys, given.results) + rows
+        every.sort(key=lambda row: order.index(row["scene"]))
+        print(write_csv("distributed_parts", every, given.results))
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Problems and orders of the measurements on ranks; a name means the same in all CSVs."""
+
+import numpy as np
+from common import hard_problems
+
+import contactsolve as cs
+
+SCENES = {
+    "grid 12³": lambda: cs.scenarios.ball_grid(12, mu=0.1, velocity=0.5),
+    "pile of 3000": lambda: hard_problems.loose_pile(3000),
+    "pyramid 60": lambda: cs.scenarios.disc_pyramid(60),
+}
+LARGE = {"grid 40³": lambda: cs.scenarios.ball_grid(40, mu=0.1, velocity=0.5)}
+SMALL = {"grid 4³": lambda: cs.scenarios.ball_grid(4, mu=0.1, velocity=0.5)}  # for trials
+PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+BORDERS = ("colored", "checkerboard", "concurrent")
+
+
+def labels_of(problem, parts):
+    """Return the part of each body and the name of the strategy: METIS, or ranges without it."""
+    if parts == 1:
+        return np.zeros(problem.bodies_count, np.int64), "one part"
+    try:
+        return cs.orders.labels(problem, "metis", parts), "metis"
+    except ImportError:
+        return cs.orders.labels(problem, "natural", parts), "natural"
+
+
+def order_of(labels, border):
+    """Return the order with such a border, and such parts unless the problem has its own."""
+    return cs.orders.partition(**({} if labels is None else {"strategy": labels}), border=border)
+
+
+def border_share(problem, labels):
+    """Return the share of contacts that act on movable bodies of several parts."""
+    inverse, bodies = np.asarray(problem.Minv), np.asarray(problem.bodies)
+    movable = np.append(np.any(inverse, axis=tuple(range(1, inverse.ndim))), False)  # the world: -1
+    moves = movable[bodies]
+    part = np.append(labels, -1)[bodies]
+    lowest = np.where(moves, part, np.iinfo(np.int64).max).min(axis=1)
+    highest = np.where(moves, part, -1).max(axis=1)
+    return float((lowest < highest).mean())
+
+
+def numbers(parser, option, text):
+    """Return the numbers of an option such as 1,8,512, or end the command with an error."""
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        parser.error(f"{option} {text!r}: numbers of 1 or more are needed")
+    return tuple(map(int, words))
