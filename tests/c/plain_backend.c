@@ -408,16 +408,17 @@ static void visit(plain *p, int g, int64_t k, int shown, cs_sweep_stats *part)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-/* u = G^T lambda, body by body in the order of the visits. */
+/* u = G^T lambda, in the order of the visits; where the stage is simultaneous, in that of the blocks. */
 static void refresh(void *state)
 {
     plain *p = state;
     if (!p->factorized) return;
+    int by_block = p->schedule->stages > 0 && p->schedule->stage[0].kind == CS_SIMULTANEOUS;
     memset(p->u, 0, sizeof(double) * (size_t)(p->problem->velocities + CS_MAX_DOF));
     for (int g = 0; g < p->problem->block_groups; g++) {
         const cs_block_group *group = &p->problem->block_group[g];
         for (int64_t v = 0; v < group->count; v++) {
-            int64_t k = p->schedule->visit[g][v];
+            int64_t k = by_block ? v : p->schedule->visit[g][v];
             const double *G = factor_of(p, g, k), *own = p->lambda + group->first_row;
             for (int side = 0; side < 2; side++, G += group->rows * group->dof[0])
                 if (group->velocity[2 * k + side] >= 0)
