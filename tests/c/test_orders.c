@@ -510,7 +510,7 @@ static void labels_are_checked(void)
     lay(problem, "partition", &options, &arena);
     options.setting_count = 1;
     refuse(problem, "partition", &options,
-           "border: 'none' is unknown; known: colored, sequential, checkerboard");
+           "border: 'none' is unknown; known: colored, sequential, checkerboard, concurrent");
     own = (cs_setting){.name = "chunk", .number = 0};
     refuse(problem, "cache", &options, "chunk is 0: it must be at least 1");
     refuse(problem, "natural", &options, "chunk: order='natural' has no options of its own");
