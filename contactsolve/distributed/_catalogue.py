@@ -117,11 +117,6 @@ class Catalogue:
 
     # ---- questions ------------------------------------------------------------------------------
 
-    def moves(self, g: int) -> np.ndarray:
-        """Return which of this rank's bodies of a group can move."""
-        inverse = self.bodies[g].inverse_mass
-        return inverse.any(axis=tuple(range(1, inverse.ndim)))
-
     def of_bodies(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return label of, and whether they can move, bodies of any rank.
 
@@ -141,11 +136,11 @@ class Catalogue:
         label = np.full(len(flat), -1)
         for g, spread in enumerate(self.body_spread):
             mine = _within(flat, self.first_body[g], spread)
-            moves = self.moves(g)
+            rows = self.bodies[g]
             (found,) = fetch(
                 self.comm,
                 spread,
-                [np.where(moves, self.bodies[g].label, -1)],
+                [np.where(rows.moves, rows.label, -1)],
                 flat[mine] - self.first_body[g],
             )
             label[mine] = found
@@ -177,7 +172,7 @@ class Catalogue:
                 distinct, times = np.unique(at, return_counts=True)
                 (number, often), _ = deliver(self.comm, spread.holder(distinct), [distinct, times])
                 np.add.at(count, number - spread.begin, often)
-            counts.append(np.where(self.moves(g), count, 0))
+            counts.append(np.where(self.bodies[g].moves, count, 0))
         return counts
 
 
@@ -195,7 +190,7 @@ def _filled(comm: Communicator, given: Given, structure: Structure) -> Given:
                 np.zeros((0, kind.rows * sum(kind.dofs))),
                 np.zeros((0, len(kind.dofs)), np.int64),
                 np.zeros((0, kind.rows)),
-                np.zeros((0, _parameters(kind))),
+                np.zeros((0, sum(kind.widths))),
                 np.zeros((0, 0)),
             )
             for kind in structure.blocks
@@ -225,14 +220,6 @@ def _filled(comm: Communicator, given: Given, structure: Structure) -> Given:
             one._replace(position=_widened(one.position, width))
             for one, width in zip(bodies, widths[1], strict=True)
         ),
-    )
-
-
-def _parameters(kind: Any) -> int:
-    """Return how many numbers the parameters of one contact are."""
-    return sum(
-        kind.rows if of_rows else int(np.prod(shape, dtype=np.int64))
-        for _, of_rows, shape in kind.parameters
     )
 
 

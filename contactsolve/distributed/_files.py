@@ -25,6 +25,7 @@ from contactsolve.distributed._given import (
     ContactRows,
     Given,
     Structure,
+    values_of,
 )
 from contactsolve.distributed._ranges import ranges_of, spread_rows, spread_velocities
 from contactsolve.distributed._share import Share
@@ -263,8 +264,8 @@ def _problem_pieces(share: Share) -> list[Piece]:
         arrays = {**_jacobians(kind, rows.J), "bodies": rows.bodies, "b": rows.b}
         if rows.compliance.shape[1]:
             arrays["compliance"] = rows.compliance
-        for parameter, value in _values(kind, rows.parameters).items():
-            arrays[f"set/values/{parameter}"] = value
+        values = zip(kind.parameters, values_of(kind, rows.parameters), strict=True)
+        arrays |= {f"set/values/{parameter}": value for (parameter, *_), value in values}
         pieces += [Piece(f"{at}/{one}", array, spread) for one, array in arrays.items()]
     for g, of_group in enumerate(ranges.bodies):
         spread, at = ranges.body_spread[g], f"problem/bodies/{g}"
@@ -302,20 +303,6 @@ def _jacobians(kind: BlockKind, J: np.ndarray) -> dict[str, np.ndarray]:
         name: part.reshape(count, kind.rows, dof)
         for name, part, dof in zip(PARTNERS, parts, kind.dofs, strict=False)
     }
-
-
-def _values(kind: BlockKind, parameters: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the parameters of a set by name, with a value for each contact."""
-    found, at = {}, 0
-    for name, of_rows, shape in kind.parameters:
-        width = kind.rows if of_rows else int(np.prod(shape, dtype=np.int64))
-        value = parameters[:, at : at + width]
-        if shape:
-            value = value.reshape(len(value), *shape)
-        elif not of_rows:
-            value = value[:, 0]
-        found[name], at = value, at + width
-    return found
 
 
 # ---- reading ------------------------------------------------------------------------------------
@@ -465,8 +452,6 @@ def _read_bodies(
         label = _range_of(reader, f"{name}/label", "i", rank, ranks).astype(np.int64)
         if label.shape != (n,):
             raise reader.error(f"/{name}/label has {len(label)} entries: {n} are expected")
-    moves = inverse.any(axis=tuple(range(1, inverse.ndim)))
-    rows = BodyRows(
-        np.arange(begin, begin + n), inverse, np.where(moves, label, 0), np.zeros((n, 0))
-    )
+    rows = BodyRows(np.arange(begin, begin + n), inverse, label, np.zeros((n, 0)))
+    rows = rows._replace(label=np.where(rows.moves, label, 0))
     return BodyKind(inverse.shape[1], inverse.ndim == 2), rows, count

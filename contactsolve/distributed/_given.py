@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "Structure",
     "given_of",
     "local_problem",
+    "values_of",
 ]
 
 
@@ -33,6 +34,14 @@ class BlockKind(NamedTuple):
     dofs: tuple[int, ...]
     set: str
     parameters: tuple[tuple[str, bool, tuple[int, ...]], ...]  # name, of rows, shape
+
+    @property
+    def widths(self) -> list[int]:
+        """How many numbers of each contact each parameter is."""
+        return [
+            self.rows if of_rows else int(np.prod(shape, dtype=np.int64))
+            for _, of_rows, shape in self.parameters
+        ]
 
     def __repr__(self) -> str:
         taken = ", ".join(name for name, *_ in self.parameters)
@@ -103,6 +112,12 @@ class BodyRows(NamedTuple):
     inverse_mass: np.ndarray
     label: np.ndarray
     position: np.ndarray
+
+    @property
+    def moves(self) -> np.ndarray:
+        """Which of the bodies can move, ``(n,)``."""
+        inverse: Any = self.inverse_mass
+        return inverse.any(axis=tuple(range(1, inverse.ndim)))
 
 
 class Given(NamedTuple):
@@ -325,14 +340,34 @@ def local_problem(
 
 def _set_of(kind: BlockKind, parameters: np.ndarray) -> Set:
     """Return a set with one value of each parameter for each contact."""
-    values, at = [], 0
-    for name, of_rows, shape in kind.parameters:
-        width = kind.rows if of_rows else int(np.prod(shape, dtype=np.int64))
+    values = zip(kind.parameters, values_of(kind, parameters), strict=True)
+    return Set(
+        kind.set,
+        tuple(Parameter(name, value, of_rows, shape) for (name, of_rows, shape), value in values),
+    )
+
+
+def values_of(kind: BlockKind, parameters: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the value of each parameter, with one for each contact.
+
+    Parameters
+    ----------
+    kind
+        The group.
+    parameters
+        Of its set, ``(n, q)``.
+
+    Yields
+    ------
+    np.ndarray
+        ``(n, m)`` for a parameter of rows, ``(n, ...)`` for others.
+    """
+    at = 0
+    for (_, of_rows, shape), width in zip(kind.parameters, kind.widths, strict=True):
         value = np.ascontiguousarray(parameters[:, at : at + width])
         if shape:
             value = value.reshape(len(value), *shape)
         elif not of_rows:
             value = value[:, 0]
-        values.append(Parameter(name, value, of_rows, shape))
+        yield value
         at += width
-    return Set(kind.set, tuple(values))

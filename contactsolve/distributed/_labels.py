@@ -39,8 +39,8 @@ def set_labels(catalogue: Catalogue, strategy: str, parts: int) -> None:
     else:
         labels = _of_metis(comm, catalogue, weights, strategy, parts)
     catalogue.bodies = [
-        rows._replace(label=np.where(catalogue.moves(g), label, 0))
-        for g, (rows, label) in enumerate(zip(catalogue.bodies, labels, strict=True))
+        rows._replace(label=np.where(rows.moves, label, 0))
+        for rows, label in zip(catalogue.bodies, labels, strict=True)
     ]
 
 

@@ -124,8 +124,7 @@ def _relabelled(given: Given, labels: Any, positions: Any) -> Given:
     if labels is not None and not isinstance(labels, str):
         label = index_array("labels", labels)
         for g, (rows, own) in enumerate(zip(bodies, _ranges(given, "labels", label), strict=True)):
-            moves = rows.inverse_mass.any(axis=tuple(range(1, rows.inverse_mass.ndim)))
-            bodies[g] = rows._replace(label=np.where(moves, own, 0))
+            bodies[g] = rows._replace(label=np.where(rows.moves, own, 0))
         given = given._replace(has_labels=True)
     elif labels is not None or positions is not None:
         given = given._replace(has_labels=False)

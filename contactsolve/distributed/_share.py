@@ -198,7 +198,7 @@ def _body_numbers(catalogue: Catalogue, contacts: list[ContactRows], parts: int)
     """Return the numbers of the bodies of this rank's parts and contacts, ascending."""
     comm, wanted = catalogue.comm, [rows.bodies.ravel() for rows in contacts]
     for g, rows in enumerate(catalogue.bodies):
-        moves = catalogue.moves(g)
+        moves = rows.moves
         owner = owner_of_part(rows.label[moves], parts, comm.size)
         (numbers,), _ = deliver(comm, owner, [catalogue.body_numbers(g)[moves]])
         wanted.append(numbers)
