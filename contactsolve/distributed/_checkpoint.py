@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsolve.distributed._collective import Spread, fetch, parts_of, together
+from contactsolve.distributed._collective import Spread, fetch, range_of, together
 from contactsolve.distributed._files import Piece, write_pieces
 from contactsolve.distributed._ranges import spread_rows, spread_velocities
 from contactsolve.distributed._share import Share
@@ -212,7 +212,7 @@ def _read_own(
             for name in names:
                 at = f"checkpoint/{kind}/{name}"
                 if kind == "parts":
-                    first, end = parts_of(comm.rank, parts, comm.size)
+                    first, end = range_of(comm.rank, parts, comm.size)
                     found[kind][name] = [reader.part_of(at, "fiu", first, end)]
                     continue
                 firsts = share.body_first if kind == "velocities" else share.contact_first
@@ -221,7 +221,7 @@ def _read_own(
                     count = reader.length(dataset)
                     if g + 1 >= len(firsts) or count != firsts[g + 1] - firsts[g]:
                         raise reader.error(f"/{dataset} has {count} rows, not those of the problem")
-                    begin, end = (count * r // comm.size for r in (comm.rank, comm.rank + 1))
+                    begin, end = range_of(comm.rank, count, comm.size)
                     ranges.append(reader.part_of(dataset, "fiu", begin, end))
                 found[kind][name] = ranges
         return found, numbers

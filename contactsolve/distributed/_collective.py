@@ -18,7 +18,7 @@ __all__ = [
     "deliver",
     "fetch",
     "owner_of_part",
-    "parts_of",
+    "range_of",
     "require_equal",
     "together",
 ]
@@ -174,16 +174,15 @@ class Spread:
 
     def __init__(self, comm: Communicator, count: int) -> None:
         self.count, self.ranks = count, comm.size
-        self.begin, self.end = (count * r // comm.size for r in (comm.rank, comm.rank + 1))
+        self.begin, self.end = range_of(comm.rank, count, comm.size)
 
     def holder(self, numbers: np.ndarray) -> np.ndarray:
         """Return the rank that holds each row."""
-        # Exact also where number × ranks would not fit into 64 bits: counts are below 2^53.
-        return ((numbers + 1) * self.ranks - 1) // max(self.count, 1)
+        return owner_of_part(numbers, max(self.count, 1), self.ranks)
 
     def ends(self) -> list[int]:
         """Return where the range of each rank ends."""
-        return [self.count * (r + 1) // self.ranks for r in range(self.ranks)]
+        return [range_of(r, self.count, self.ranks)[1] for r in range(self.ranks)]
 
 
 def fetch(
@@ -230,10 +229,10 @@ def fetch(
 
 
 def owner_of_part(part: Any, parts: int, ranks: int) -> Any:
-    """Return the rank that owns a part, or those of several parts."""
+    """Return the rank that owns a part, or those of several parts: the inverse of `range_of`."""
     return ((part + 1) * ranks - 1) // parts
 
 
-def parts_of(rank: int, parts: int, ranks: int) -> tuple[int, int]:
-    """Return the first part of a rank and the one after its last."""
-    return parts * rank // ranks, parts * (rank + 1) // ranks
+def range_of(rank: int, count: int, ranks: int) -> tuple[int, int]:
+    """Return the first of so many parts or rows that a rank has, and the one after its last."""
+    return count * rank // ranks, count * (rank + 1) // ranks

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contactsolve._optional import optional
-from contactsolve.distributed._collective import Communicator, Spread, together
+from contactsolve.distributed._collective import Communicator, Spread, range_of, together
 from contactsolve.distributed._gather import gathered_contacts, gathered_rows, problem_rows
 from contactsolve.distributed._given import (
     BlockKind,
@@ -356,8 +356,7 @@ def read_given(path: str | PathLike[str], rank: int, ranks: int) -> tuple[Given,
 
 def _range_of(reader: Hdf5Reader, name: str, kinds: str, rank: int, ranks: int) -> np.ndarray:
     """Return a rank's range of the rows of a dataset."""
-    count = reader.length(name)
-    return reader.part_of(name, kinds, count * rank // ranks, count * (rank + 1) // ranks)
+    return reader.part_of(name, kinds, *range_of(rank, reader.length(name), ranks))
 
 
 def _numbers(reader: Hdf5Reader, name: str, rank: int, ranks: int, *axes: int) -> np.ndarray:
@@ -377,7 +376,8 @@ def _read_contacts(
 ) -> tuple[BlockKind, ContactRows]:
     """Return one group of contacts and a rank's range of them."""
     b = _numbers(reader, f"{name}/b", rank, ranks, 2)
-    count, begin = reader.length(f"{name}/b"), reader.length(f"{name}/b") * rank // ranks
+    count = reader.length(f"{name}/b")
+    begin, _ = range_of(rank, count, ranks)
     n, rows = b.shape
 
     # Jacobians, one array of all partners or one of each.
@@ -446,7 +446,7 @@ def _read_bodies(
     """Return one group of bodies, a rank's range of them, and their number on all ranks."""
     inverse = _numbers(reader, f"{name}/inverse_mass", rank, ranks, 2, 3)
     count = reader.length(f"{name}/inverse_mass")
-    begin, n = count * rank // ranks, len(inverse)
+    begin, n = range_of(rank, count, ranks)[0], len(inverse)
     label = np.zeros(n, np.int64)
     if reader.has(f"{name}/label"):
         label = _range_of(reader, f"{name}/label", "i", rank, ranks).astype(np.int64)

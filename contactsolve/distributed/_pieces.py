@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from contactsolve.distributed._collective import Communicator, together
+from contactsolve.distributed._collective import Communicator, range_of, together
 from contactsolve.distributed._given import Given, given_of
 from contactsolve.scenarios._scene import grid_shape, integer
 from contactsolve.scenarios.ball_grid import GridPiece, ball_grid, ball_grid_piece
@@ -27,8 +27,7 @@ def _ball_grid(comm: Communicator, **parameters: Any) -> tuple[Given, str]:
         shape, mu = grid_shape(given.pop("shape")), given.pop("mu")
         if given["velocity"] > 0:
             integer("rng", given["rng"])  # the same on all ranks
-        balls = math.prod(shape)
-        ends = [balls * r // comm.size for r in (comm.rank, comm.rank + 1)]
+        ends = range_of(comm.rank, math.prod(shape), comm.size)
         name = f"ball_grid {shape[0]}x{shape[1]}x{shape[2]}"
         if given["layout"] != "cubic":
             name += f" {given['layout']}"
