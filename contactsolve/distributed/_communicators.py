@@ -60,9 +60,7 @@ def communicator(comm: Any = None) -> Communicator:
     return comm
 
 
-def alone() -> Communicator:
+def alone() -> OwnCommunicator:
     """Return the communicator of one rank that is this process."""
-    team, (transport,) = _core.transport_team(1, TIMEOUT)
-    found = OwnCommunicator(transport)
-    found._team = team  # type: ignore[attr-defined]  # lives as long as the communicator
-    return found
+    _, (transport,) = _core.transport_team(1, TIMEOUT)
+    return OwnCommunicator(transport)

@@ -21,7 +21,8 @@ from contactsolve.distributed._collective import (
     require_equal,
     together,
 )
-from contactsolve.distributed._comm import TIMEOUT, Communicator
+from contactsolve.distributed._comm import Communicator
+from contactsolve.distributed._communicators import alone
 from contactsolve.distributed._gather import problem_rows
 from contactsolve.distributed._keeper import Keeper, alike_of, arguments_of
 from contactsolve.distributed._mpi import communicator
@@ -500,7 +501,7 @@ def _transport_of(comm: Any) -> _core.Transport:
     if transport is not None:
         return transport
     if comm.size == 1:
-        return _core.transport_team(1, TIMEOUT)[1][0]
+        return alone().transport
     return communicator(comm).transport
 
 
