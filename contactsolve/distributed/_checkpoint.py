@@ -6,7 +6,6 @@ so that any number of ranks can go on from it.
 
 from __future__ import annotations
 
-import itertools
 import json
 from os import PathLike
 from pathlib import Path
@@ -16,8 +15,8 @@ import numpy as np
 
 from contactsolve.distributed._collective import Spread, fetch, range_of, together
 from contactsolve.distributed._files import Piece, write_pieces
-from contactsolve.distributed._ranges import spread_rows, spread_velocities
-from contactsolve.distributed._share import Share
+from contactsolve.distributed._ranges import rows_by_group, spread_rows, spread_velocities, spreads
+from contactsolve.distributed._share import Share, ids_by_group
 from contactsolve.io._hdf5 import Hdf5Reader
 from contactsolve.io._problems import NEED, write_text
 from contactsolve.io.saved import check_header
@@ -101,16 +100,9 @@ def write_checkpoint(
     write_pieces(comm, path, "checkpoint", pieces, finish, overwrite=True)
 
 
-def _by_group(value: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
-    """Return a flat vector as one array of rows for each group."""
-    sizes = [int(np.prod(shape)) for shape in shapes]
-    parts = np.split(np.ravel(value), np.cumsum(sizes)[:-1]) if sizes else []
-    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
-
-
 def _together(vectors: dict[str, np.ndarray], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
     """Return flat vectors as one array ``(n, vectors, m)`` for each group."""
-    every = [_by_group(value, shapes) for value in vectors.values()]
+    every = [rows_by_group(value, shapes) for value in vectors.values()]
     return [np.stack(of_group, axis=1) for of_group in zip(*every, strict=True)]
 
 
@@ -127,10 +119,9 @@ def _named(
 
 def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> list[Piece]:
     firsts = share.contact_first if kind == "contact" else share.body_first
-    counts = [end - first for first, end in itertools.pairwise(firsts)]
     return [
-        Piece(f"{name}/{g}", value, Spread(share.comm, count))
-        for g, (value, count) in enumerate(zip(values, counts, strict=True))
+        Piece(f"{name}/{g}", value, spread)
+        for g, (value, spread) in enumerate(zip(values, spreads(share, firsts), strict=True))
     ]
 
 
@@ -171,11 +162,13 @@ def read_checkpoint(share: Share, path: str | PathLike[str], mark: int | None = 
         )
 
         # All vectors of a group travel together.
-        each = []
-        for g, values in enumerate(zip(*names.values(), strict=True)):
-            mine = own[(own >= firsts[g]) & (own < firsts[g + 1])] - firsts[g]
-            spread = Spread(comm, firsts[g + 1] - firsts[g])
-            each.append(fetch(comm, spread, values, mine))
+        groups = zip(
+            spreads(share, firsts),
+            zip(*names.values(), strict=True),
+            ids_by_group(own, firsts),
+            strict=True,
+        )
+        each = [fetch(comm, spread, values, ids) for spread, values, ids in groups]
         flat = kind != "contacts"
         found[kind] = {
             name: np.concatenate([one.ravel() if flat else one for one in of_groups])

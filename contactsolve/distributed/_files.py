@@ -27,7 +27,7 @@ from contactsolve.distributed._given import (
     Structure,
     values_of,
 )
-from contactsolve.distributed._ranges import ranges_of, spread_rows, spread_velocities
+from contactsolve.distributed._ranges import ranges_of, spread_rows, spread_velocities, spreads
 from contactsolve.distributed._share import Share
 from contactsolve.io._hdf5 import Hdf5Reader, new_file, refuse_existing
 from contactsolve.io._problems import (
@@ -250,9 +250,9 @@ def _of_result(
         Piece(
             f"result/{name}/{g}" if share.structure.grouped else f"result/{name}",
             value,
-            Spread(share.comm, firsts[g + 1] - firsts[g]),
+            spread,
         )
-        for g, value in enumerate(values)
+        for g, (value, spread) in enumerate(zip(values, spreads(share, firsts), strict=True))
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from contactsolve._layout import join
 from contactsolve.distributed._collective import Communicator
 from contactsolve.distributed._given import BodyRows, ContactRows, local_problem
-from contactsolve.distributed._ranges import ranges_of, spread_rows
+from contactsolve.distributed._ranges import ranges_of, rows_by_group, spread_rows
 from contactsolve.distributed._share import Share
 from contactsolve.problem import Problem
 
@@ -92,6 +92,4 @@ def gathered_contacts(
 def problem_rows(problem: Problem, values: Any) -> list[np.ndarray]:
     """Return values of the rows of a problem as one array ``(K, m)`` for each group."""
     flat = join(problem._groups, problem.grouped, "values", values)
-    sizes = [layout.contacts * layout.rows for layout in problem._groups]
-    parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-    return [part.reshape(x.shape) for part, x in zip(parts, problem._groups, strict=True)]
+    return rows_by_group(flat, [layout.shape for layout in problem._groups])

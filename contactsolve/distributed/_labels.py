@@ -44,6 +44,16 @@ def set_labels(catalogue: Catalogue, strategy: str, parts: int) -> None:
     ]
 
 
+def _numbers(catalogue: Catalogue) -> np.ndarray:
+    """Return the numbers of this rank's bodies, all groups in turn."""
+    return _joined([catalogue.body_numbers(g) for g in range(len(catalogue.bodies))])
+
+
+def _joined(values: list[np.ndarray]) -> np.ndarray:
+    """Return integers of all groups in turn."""
+    return np.concatenate([np.zeros(0, np.int64), *values])
+
+
 def _split(catalogue: Catalogue, values: np.ndarray) -> list[np.ndarray]:
     """Return values of this rank's bodies, all groups in turn, by group."""
     ends = np.cumsum([len(rows.ids) for rows in catalogue.bodies])
@@ -81,10 +91,7 @@ def _of_bisection(catalogue: Catalogue, weights: list[np.ndarray], parts: int) -
         [np.zeros((0, axes))]
         + [np.pad(one.position, ((0, 0), (0, axes - one.position.shape[1]))) for one in rows]
     )
-    number = np.concatenate(
-        [np.zeros(0, np.int64)] + [catalogue.body_numbers(g) for g in range(len(rows))]
-    )
-    weight = np.concatenate([np.zeros(0, np.int64), *weights])
+    number, weight = _numbers(catalogue), _joined(weights)
     return _split(catalogue, bisected(catalogue.comm, position, weight, number, parts))
 
 
@@ -239,10 +246,7 @@ def _of_metis(
     # The graph goes to rank 0: one edge for each pair of movable bodies of a contact.
     edges = _edges(catalogue)
     (edges,), _ = deliver(comm, np.zeros(len(edges), np.int64), [edges])
-    number = np.concatenate(
-        [np.zeros(0, np.int64)] + [catalogue.body_numbers(g) for g in range(len(weights))]
-    )
-    weight = np.concatenate([np.zeros(0, np.int64), *weights])
+    number, weight = _numbers(catalogue), _joined(weights)
     to_first = np.zeros(len(number), np.int64)
     (numbers, heavy), source = deliver(comm, to_first, [number, weight])
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from contactsolve import _core
-from contactsolve.distributed._collective import Spread, deliver, fetch, together
+from contactsolve.distributed._collective import together
 from contactsolve.distributed._coloring import colored
-from contactsolve.distributed._share import Share
+from contactsolve.distributed._share import Share, from_owners
 from contactsolve.orders import Order
 
 __all__ = ["Plan", "plan_of"]
@@ -230,16 +230,9 @@ def _visiting_parts(share: Share) -> np.ndarray:
 def _degrees(share: Share) -> np.ndarray:
     """Return the number of contacts of each body of the share, also of ghosts."""
     # Owners have all contacts of their bodies.
-    comm, partners = share.comm, share.partners
+    partners = share.partners
     degree = np.bincount(partners[partners >= 0], minlength=len(share.body))
-    owned = share.owns_body
-    spread = Spread(comm, share.all_bodies)
-    table = np.zeros(spread.end - spread.begin, np.int64)
-    (number, count), _ = deliver(
-        comm, spread.holder(share.body[owned]), [share.body[owned], degree[owned]]
-    )
-    table[number - spread.begin] = count
-    return fetch(comm, spread, [table], share.body)[0]
+    return from_owners(share, degree, np.arange(len(share.body)))
 
 
 def _colors_of_parts(share: Share, part: np.ndarray) -> np.ndarray:

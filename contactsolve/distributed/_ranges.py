@@ -9,9 +9,16 @@ import numpy as np
 
 from contactsolve.distributed._collective import Spread, deliver
 from contactsolve.distributed._given import BodyRows, ContactRows, given_of
-from contactsolve.distributed._share import Share
+from contactsolve.distributed._share import Share, ids_by_group
 
-__all__ = ["Ranges", "ranges_of", "spread_rows", "spread_velocities"]
+__all__ = [
+    "Ranges",
+    "ranges_of",
+    "rows_by_group",
+    "spread_rows",
+    "spread_velocities",
+    "spreads",
+]
 
 
 class Ranges(NamedTuple):
@@ -37,59 +44,89 @@ def ranges_of(share: Share) -> Ranges:
     An immovable body without contacts is in no share; it comes back with zeros, which it had.
     """
     comm, given = share.comm, given_of(share.problem, None, None, None, None)
-    number = np.append(share.body, -1)
-    contacts, contact_spread = [], _spreads(share, share.contact_first)
+    number, contacts = np.append(share.body, -1), []
     own = [rows.compliance.shape[1] for rows in given.contacts]
-    width = [max(column) for column in zip(*comm.allgather(own), strict=True)]
-    begin = 0
-    for g, rows in enumerate(given.contacts):
-        mine = slice(begin, begin + len(rows.ids))
-        kept, begin = share.owns_contact[mine], mine.stop
-        compliance = (
-            rows.compliance if rows.compliance.shape[1] else np.zeros((len(kept), width[g]))
-        )
-        whole = rows._replace(
-            ids=share.contact[mine] - share.contact_first[g],
-            bodies=number[rows.bodies],
-            compliance=compliance,
-        )
-        sent = [array[kept] for array in whole]
-        contacts.append(ContactRows(*_sorted(share, contact_spread[g], sent)))
+    widths = [max(column) for column in zip(*comm.allgather(own), strict=True)]
+    for group, rows, width in zip(_contacts(share), given.contacts, widths, strict=True):
+        count = len(rows.ids)
+        compliance = rows.compliance if rows.compliance.shape[1] else np.zeros((count, width))
+        whole = rows._replace(bodies=number[rows.bodies], compliance=compliance)
+        sent = [array[group.sent] for array in whole[1:]]
+        contacts.append(ContactRows(*_sorted(share, group, sent)))
 
     # Movable bodies come from their owners, immovable ones from all ranks that use them.
-    bodies, body_spread = [], _spreads(share, share.body_first)
-    begin = 0
-    for g, of_group in enumerate(given.bodies):
-        mine = slice(begin, begin + len(of_group.ids))
-        begin = mine.stop
-        kept = share.owns_body[mine] | (share.label[mine] < 0)
-        ids = share.body[mine] - share.body_first[g]
-        label = np.maximum(share.label[mine], 0)
-        sent = [array[kept] for array in (ids, of_group.inverse_mass, label)]
-        came = _sorted(share, body_spread[g], sent)
-        bodies.append(_filled(body_spread[g], *came))
-    return Ranges(contacts, bodies, contact_spread, body_spread)
+    bodies, label = [], np.maximum(share.label, 0)
+    sent_bodies = share.owns_body | (share.label < 0)
+    for group, of_group in zip(_bodies(share, sent_bodies), given.bodies, strict=True):
+        labels = label[group.mine][group.sent]
+        ids, *came = _sorted(share, group, [of_group.inverse_mass[group.sent], labels])
+        inverses, labels = (_placed(group.spread, ids, values) for values in came)
+        numbers = np.arange(group.spread.begin, group.spread.end)
+        bodies.append(BodyRows(numbers, inverses, labels, np.zeros((len(numbers), 0))))
+    return Ranges(
+        contacts, bodies, spreads(share, share.contact_first), spreads(share, share.body_first)
+    )
 
 
-def _spreads(share: Share, firsts: tuple[int, ...]) -> list[Spread]:
+def spreads(share: Share, firsts: tuple[int, ...]) -> list[Spread]:
+    """Return how the groups are spread that begin at these numbers."""
     return [Spread(share.comm, end - first) for first, end in itertools.pairwise(firsts)]
 
 
-def _sorted(share: Share, spread: Spread, arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the rows that go to this rank, in the order of the ids, the first array."""
-    came, _ = deliver(share.comm, spread.holder(arrays[0]), arrays)
+class _Group(NamedTuple):
+    """The contacts or bodies of a group in a share, and those that go to the ranks' ranges.
+
+    Attributes
+    ----------
+    mine
+        Their places in the share.
+    sent
+        Which of them go, ``(n,)``.
+    ids
+        Of those that go.
+    spread
+        How the group is spread.
+    """
+
+    mine: slice
+    sent: np.ndarray
+    ids: np.ndarray
+    spread: Spread
+
+
+def _contacts(share: Share) -> list[_Group]:
+    """Return the groups of contacts; each contact goes from the rank that tells of it."""
+    return _groups(share, share.contact, share.contact_first, share.owns_contact)
+
+
+def _bodies(share: Share, sent: np.ndarray) -> list[_Group]:
+    """Return the groups of bodies; `sent` are those that go."""
+    return _groups(share, share.body, share.body_first, sent)
+
+
+def _groups(
+    share: Share, numbers: np.ndarray, firsts: tuple[int, ...], sent: np.ndarray
+) -> list[_Group]:
+    found, begin = [], 0
+    for ids, spread in zip(ids_by_group(numbers, firsts), spreads(share, firsts), strict=True):
+        mine = slice(begin, begin + len(ids))
+        found.append(_Group(mine, sent[mine], ids[sent[mine]], spread))
+        begin = mine.stop
+    return found
+
+
+def _sorted(share: Share, group: _Group, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the rows of a group that come to this rank, in the order of their ids, after these."""
+    came, _ = deliver(share.comm, group.spread.holder(group.ids), [group.ids, *arrays])
     order = np.argsort(came[0], kind="stable")
     return [array[order] for array in came]
 
 
-def _filled(spread: Spread, ids: np.ndarray, inverse: np.ndarray, label: np.ndarray) -> BodyRows:
-    """Return a range of bodies, with zeros for those that no rank has."""
-    count = spread.end - spread.begin
-    inverses = np.zeros((count, *inverse.shape[1:]))
-    labels = np.zeros(count, np.int64)
-    inverses[ids - spread.begin] = inverse
-    labels[ids - spread.begin] = label
-    return BodyRows(np.arange(spread.begin, spread.end), inverses, labels, np.zeros((count, 0)))
+def _placed(spread: Spread, ids: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return a range of values by id, with zeros for those that no rank has."""
+    whole: Any = np.zeros((spread.end - spread.begin, *values.shape[1:]), values.dtype)
+    whole[ids - spread.begin] = values
+    return whole
 
 
 def spread_rows(share: Share, values: list[np.ndarray]) -> list[np.ndarray]:
@@ -102,15 +139,10 @@ def spread_rows(share: Share, values: list[np.ndarray]) -> list[np.ndarray]:
     values
         For each group ``(n, ...)``, of the contacts of the share.
     """
-    found, begin = [], 0
-    for g, (value, spread) in enumerate(
-        zip(values, _spreads(share, share.contact_first), strict=True)
-    ):
-        mine = slice(begin, begin + len(value))
-        kept, begin = share.owns_contact[mine], mine.stop
-        ids = share.contact[mine] - share.contact_first[g]
-        found.append(_sorted(share, spread, [ids[kept], value[kept]])[1])
-    return found
+    return [
+        _sorted(share, group, [value[group.sent]])[1]
+        for group, value in zip(_contacts(share), values, strict=True)
+    ]
 
 
 def spread_velocities(share: Share, values: list[np.ndarray]) -> list[np.ndarray]:
@@ -123,15 +155,14 @@ def spread_velocities(share: Share, values: list[np.ndarray]) -> list[np.ndarray
     values
         For each group ``(n, ...)``, of the bodies of the share; those of their owners count.
     """
-    found, begin = [], 0
-    for g, (value, spread) in enumerate(
-        zip(values, _spreads(share, share.body_first), strict=True)
-    ):
-        mine = slice(begin, begin + len(value))
-        kept, begin = share.owns_body[mine], mine.stop
-        ids = share.body[mine] - share.body_first[g]
-        number, came = _sorted(share, spread, [ids[kept], value[kept]])
-        whole: Any = np.zeros((spread.end - spread.begin, *value.shape[1:]), value.dtype)
-        whole[number - spread.begin] = came
-        found.append(whole)
-    return found
+    return [
+        _placed(group.spread, *_sorted(share, group, [value[group.sent]]))
+        for group, value in zip(_bodies(share, share.owns_body), values, strict=True)
+    ]
+
+
+def rows_by_group(values: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    """Return a flat vector as one array of such a shape for each group."""
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    parts = np.split(np.ravel(values), np.cumsum(sizes)[:-1]) if sizes else []
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]

@@ -8,7 +8,9 @@ A contact between bodies of several ranks is in the share of each (`csrc/distrib
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from contactsolve.distributed._collective import (
 from contactsolve.distributed._given import ContactRows, Structure, local_problem
 from contactsolve.problem import Problem
 
-__all__ = ["Share", "share_of"]
+__all__ = ["Share", "from_owners", "ids_by_group", "share_of"]
 
 
 @dataclass(frozen=True)
@@ -124,10 +126,8 @@ def share_of(catalogue: Catalogue, parts: int, name: str) -> Share:
 
     # The bodies in the sequence of their numbers, and their inverse masses.
     label = catalogue.of_bodies(numbers)[0]
-    groups = _by_group(numbers, catalogue.first_body)
-    inverses = [
-        catalogue.inverse_masses(g, mine - catalogue.first_body[g]) for g, mine in enumerate(groups)
-    ]
+    groups = ids_by_group(numbers, catalogue.first_body)
+    inverses = [catalogue.inverse_masses(g, ids) for g, ids in enumerate(groups)]
 
     # Contacts refer to bodies by their places.
     placed = [
@@ -154,15 +154,48 @@ def share_of(catalogue: Catalogue, parts: int, name: str) -> Share:
         tuple(catalogue.first_body),
         np.full(len(contact), -1),
     )
-    island, count = _islands(share, Spread(comm, catalogue.all_bodies))
-    object.__setattr__(share, "island", island)
-    object.__setattr__(share, "shared_islands", count)
-    return share
+    island, count = _islands(share)
+    return replace(share, island=island, shared_islands=count)
 
 
-def _by_group(numbers: np.ndarray, firsts: list[int]) -> list[np.ndarray]:
-    """Return ascending numbers, split by group."""
-    return np.split(numbers, np.searchsorted(numbers, firsts[1:-1])) if len(firsts) > 1 else []
+def ids_by_group(numbers: np.ndarray, firsts: Sequence[int]) -> list[np.ndarray]:
+    """Return ascending numbers as ids within their groups.
+
+    Parameters
+    ----------
+    numbers
+        Of contacts or bodies, through all groups, ``(n,)``.
+    firsts
+        Numbers at which the groups begin, and the end of the last one.
+    """
+    cuts = itertools.pairwise(np.searchsorted(numbers, firsts))
+    return [numbers[begin:end] - first for first, (begin, end) in zip(firsts, cuts, strict=False)]
+
+
+def from_owners(share: Share, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return values of bodies of the share from the ranks that own them. Collective.
+
+    Parameters
+    ----------
+    share
+        The rank's share.
+    values
+        Of its bodies, ``(n,)``; those of bodies that it owns count.
+    wanted
+        Places in the share of the bodies whose values are wanted, ``(k,)``.
+
+    Returns
+    -------
+    np.ndarray
+        ``(k,)``; 0 for immovable bodies, which no rank owns.
+    """
+    comm, owned = share.comm, share.owns_body
+    spread = Spread(comm, share.all_bodies)
+    own = share.body[owned]
+    (number, came), _ = deliver(comm, spread.holder(own), [own, values[owned]])
+    table = np.zeros(spread.end - spread.begin, values.dtype)
+    table[number - spread.begin] = came
+    return fetch(comm, spread, [table], share.body[wanted])[0]
 
 
 def _contacts(catalogue: Catalogue, parts: int) -> tuple[list[ContactRows], np.ndarray, np.ndarray]:
@@ -209,7 +242,7 @@ def _body_numbers(catalogue: Catalogue, contacts: list[ContactRows], parts: int)
 # ---- islands ------------------------------------------------------------------------------------
 
 
-def _islands(share: Share, spread: Spread) -> tuple[np.ndarray, int]:
+def _islands(share: Share) -> tuple[np.ndarray, int]:
     """Return the island of each contact, if several ranks have contacts of it, and their number.
 
     An island is what contacts join over movable bodies.
@@ -224,14 +257,8 @@ def _islands(share: Share, spread: Spread) -> tuple[np.ndarray, int]:
     # A component is named by its rank and number. Owners say which one each ghost is in.
     offsets = np.cumsum([0, *comm.allgather(int(component.max(initial=-1)) + 1)])
     mine = offsets[comm.rank] + component
-    owned = share.owns_body
-    table = np.full(spread.end - spread.begin, -1)
-    (number, name), _ = deliver(
-        comm, spread.holder(share.body[owned]), [share.body[owned], mine[owned]]
-    )
-    table[number - spread.begin] = name
-    ghosts = np.flatnonzero((share.label >= 0) & ~owned)
-    (theirs,) = fetch(comm, spread, [table], share.body[ghosts])
+    ghosts = np.flatnonzero((share.label >= 0) & ~share.owns_body)
+    theirs = from_owners(share, mine, ghosts)
 
     # All ranks join the components that share a ghost; most others have no pair.
     own_pairs = np.unique(np.stack([mine[ghosts], theirs], axis=1), axis=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Sequence
 from os import PathLike
@@ -16,7 +15,7 @@ from contactsolve.distributed._collective import Communicator, require_equal, to
 from contactsolve.distributed._communicators import communicator
 from contactsolve.distributed._given import Given, Structure, given_of
 from contactsolve.distributed._labels import LABELLINGS, set_labels
-from contactsolve.distributed._share import Share, share_of
+from contactsolve.distributed._share import Share, ids_by_group, share_of
 from contactsolve.groups import Group
 from contactsolve.problem import Problem as LocalProblem
 from contactsolve.sets import Set
@@ -198,10 +197,7 @@ class Problem:
         return self._by_group(share.body[share.owns_body], share.body_first)
 
     def _by_group(self, numbers: np.ndarray, firsts: tuple[int, ...]) -> Any:
-        ids = [
-            numbers[(numbers >= first) & (numbers < end)] - first
-            for first, end in itertools.pairwise(firsts)
-        ]
+        ids = ids_by_group(numbers, firsts)
         return ids if self.share.structure.grouped else ids[0]
 
     def __repr__(self) -> str:
