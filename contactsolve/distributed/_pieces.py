@@ -12,7 +12,7 @@ import numpy as np
 from contactsolve.distributed._collective import Communicator, range_of, together
 from contactsolve.distributed._given import Given, given_of
 from contactsolve.scenarios._scene import grid_shape, integer
-from contactsolve.scenarios.ball_grid import GridPiece, ball_grid, ball_grid_piece
+from contactsolve.scenarios.ball_grid import GridPiece, ball_grid, ball_grid_name, ball_grid_piece
 
 __all__ = ["PIECES"]
 
@@ -28,9 +28,7 @@ def _ball_grid(comm: Communicator, **parameters: Any) -> tuple[Given, str]:
         if given["velocity"] > 0:
             integer("rng", given["rng"])  # the same on all ranks
         ends = range_of(comm.rank, math.prod(shape), comm.size)
-        name = f"ball_grid {shape[0]}x{shape[1]}x{shape[2]}"
-        if given["layout"] != "cubic":
-            name += f" {given['layout']}"
+        name = ball_grid_name(shape, given["layout"])
         return ball_grid_piece(shape, *ends, **given), mu, name
 
     found, mu, name = together(comm, piece)

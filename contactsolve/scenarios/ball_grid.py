@@ -108,8 +108,10 @@ def ball_grid(
     n^2 (2 n - 1) + (n - 1) (2 n - 1)^2.
     """
     size = grid_shape(shape)
-    arrays = ball_grid_arrays(
+    piece = ball_grid_piece(
         size,
+        0,
+        math.prod(size),
         layout=layout,
         spacing=spacing,
         ground=ground,
@@ -122,44 +124,13 @@ def ball_grid(
         rows=rows,
         rng=rng,
     )
-    name = f"ball_grid {size[_X]}x{size[_Y]}x{size[_Z]}"
-    if layout != "cubic":
-        name += f" {layout}"
-    return arrays.problem(name, mu)
+    return piece.arrays.problem(ball_grid_name(size, layout), mu)
 
 
-def ball_grid_arrays(
-    shape: tuple[int, int, int],
-    *,
-    ground: str,
-    contact_order: str,
-    mass: float,
-    radius: float,
-    gravity: float,
-    time_step: float,
-    rows: int,
-    layout: str = "cubic",
-    spacing: float | Sequence[float] = 0.0,
-    velocity: float = 0.0,
-    rng: Seed = 0,
-) -> SceneArrays:
-    """Return the arrays of `ball_grid`, for its parameters."""
-    return ball_grid_piece(
-        shape,
-        0,
-        math.prod(shape),
-        layout=layout,
-        spacing=spacing,
-        ground=ground,
-        contact_order=contact_order,
-        mass=mass,
-        radius=radius,
-        velocity=velocity,
-        gravity=gravity,
-        time_step=time_step,
-        rows=rows,
-        rng=rng,
-    ).arrays
+def ball_grid_name(shape: tuple[int, int, int], layout: str) -> str:
+    """Return the name of the problem of `ball_grid`."""
+    name = f"ball_grid {shape[_X]}x{shape[_Y]}x{shape[_Z]}"
+    return name if layout == "cubic" else f"{name} {layout}"
 
 
 class GridPiece(NamedTuple):
