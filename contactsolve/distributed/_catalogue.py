@@ -18,6 +18,7 @@ from contactsolve.distributed._collective import (
     deliver,
     fetch,
     together,
+    widened,
 )
 from contactsolve.distributed._given import BodyRows, ContactRows, Given, Structure
 
@@ -206,25 +207,13 @@ def _filled(comm: Communicator, given: Given, structure: Structure) -> Given:
         )
 
     # Widths that are zero on some ranks.
-    own = [one.compliance.shape[1] for one in contacts], [one.position.shape[1] for one in bodies]
-    every = comm.allgather(own)
-    widths = [
-        [max(column) for column in zip(*side, strict=True)] for side in zip(*every, strict=True)
-    ]
-    return given._replace(
-        contacts=tuple(
-            one._replace(compliance=_widened(one.compliance, width))
-            for one, width in zip(contacts, widths[0], strict=True)
-        ),
-        bodies=tuple(
-            one._replace(position=_widened(one.position, width))
-            for one, width in zip(bodies, widths[1], strict=True)
-        ),
+    every = iter(
+        widened(comm, [*(one.compliance for one in contacts), *(one.position for one in bodies)])
     )
-
-
-def _widened(array: np.ndarray, width: int) -> np.ndarray:
-    return array if array.shape[1] == width else np.zeros((len(array), width))
+    return given._replace(
+        contacts=tuple(one._replace(compliance=next(every)) for one in contacts),
+        bodies=tuple(one._replace(position=next(every)) for one in bodies),
+    )
 
 
 def _spreads(comm: Communicator, kind: str, ids: list[np.ndarray]) -> list[Spread]:

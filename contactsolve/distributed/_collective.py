@@ -21,6 +21,7 @@ __all__ = [
     "range_of",
     "require_equal",
     "together",
+    "widened",
 ]
 
 P = ParamSpec("P")
@@ -223,6 +224,24 @@ def fetch(
         placed[order] = joined
         found.append(placed)
     return found
+
+
+def widened(comm: Communicator, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return arrays of the width that each has on any rank, of zeros where this rank has none.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    arrays
+        ``(n, width)`` or ``(n, 0)`` each, with the same widths on all ranks that have some.
+    """
+    every = comm.allgather([array.shape[1] for array in arrays])
+    widths = [max(column) for column in zip(*every, strict=True)]
+    return [
+        array if array.shape[1] == width else np.zeros((len(array), width))
+        for array, width in zip(arrays, widths, strict=True)
+    ]
 
 
 # ---- parts and ranks ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsolve.distributed._collective import Spread, deliver
+from contactsolve.distributed._collective import Spread, deliver, widened
 from contactsolve.distributed._given import BodyRows, ContactRows, given_of
 from contactsolve.distributed._share import Share, ids_by_group
 
@@ -43,13 +43,10 @@ def ranges_of(share: Share) -> Ranges:
 
     An immovable body without contacts is in no share; it comes back with zeros, which it had.
     """
-    comm, given = share.comm, given_of(share.problem, None, None, None, None)
+    given = given_of(share.problem, None, None, None, None)
     number, contacts = np.append(share.body, -1), []
-    own = [rows.compliance.shape[1] for rows in given.contacts]
-    widths = [max(column) for column in zip(*comm.allgather(own), strict=True)]
-    for group, rows, width in zip(_contacts(share), given.contacts, widths, strict=True):
-        count = len(rows.ids)
-        compliance = rows.compliance if rows.compliance.shape[1] else np.zeros((count, width))
+    compliances = widened(share.comm, [rows.compliance for rows in given.contacts])
+    for group, rows, compliance in zip(_contacts(share), given.contacts, compliances, strict=True):
         whole = rows._replace(bodies=number[rows.bodies], compliance=compliance)
         sent = [array[group.sent] for array in whole[1:]]
         contacts.append(ContactRows(*_sorted(share, group, sent)))
