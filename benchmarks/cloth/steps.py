@@ -18,7 +18,7 @@ import numpy as np
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import cores, write_csv
+from common import cores, on_a_line, write_csv
 
 SCENES = {
     "dress 1a": ("dress", {"version": "1a"}),
@@ -70,11 +70,7 @@ def measured(name, threads, most):
         )
     for row in rows:
         row["collision_speedup"] = rows[0]["collision_ms"] / row["collision_ms"]
-        print(
-            ", ".join(
-                f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()
-            )
-        )
+        print(on_a_line(row))
     return rows
 
 
