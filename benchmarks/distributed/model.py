@@ -20,9 +20,9 @@ from pathlib import Path
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import on_a_line, sweeping
-from scenes import LARGE, SCENES, order_of
-from traffic import chosen, parser_of, published
+from common import sweeping
+from scenes import LARGE, SCENES, chosen, order_of
+from traffic import TRIAL, collected
 from traffic import rows_of as traffic_of
 
 ALL = {**{name: SCENES[name] for name in list(SCENES)[:1]}, **LARGE}
@@ -89,16 +89,13 @@ def rows_of(name, problem, ranks, costs, quick):
 
 
 def main(argv=None):
-    given, scenes, ranks = chosen(parser_of(__doc__, ALL), ALL, argv)
+    given, scenes, ranks = chosen(__doc__, ALL, "ranks", TRIAL, argv)
     costs = measured_costs(given.quick)
-    rows = []
-    for name, make in scenes.items():
-        for row in rows_of(name, make(), ranks, costs, given.quick):
-            print(on_a_line(row), flush=True)
-            rows.append(row)
-    if not given.quick:
-        published("distributed_model", rows, ALL, given.results)
-    return rows
+
+    def modelled(name, problem):
+        return rows_of(name, problem, ranks, costs, given.quick)
+
+    return collected("distributed_model", given, scenes, modelled, ALL)
 
 
 if __name__ == "__main__":

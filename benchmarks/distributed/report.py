@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import RESULTS, ROOT, pages, stored
 from goals import SEAM, goals_of, told
-from parts import ANY, BORDERS, GOAL, METHODS, MOST, TOLERANCES
+from parts import ANY, BORDERS, METHODS, MOST, TOLERANCES, judged
 
 PAGE = ROOT / "docs" / "distributed.md"
 SHOWN = (2, 4, 8, 32, 128, 512)  # numbers of ranks in the table of counts
@@ -104,23 +104,7 @@ def parts_tables(rows):
         yield sweeps_to(rows, tolerance)
     yield "Contacts on the border [%]:"
     yield shares(rows)
-    yield "\n".join(f"- {sentence}" for sentence in goal_of_parts(rows))
-
-
-def goal_of_parts(rows):
-    """Yield what the exact borders cost at the most parts, over colours, to 1e-3."""
-    found = {tuple(row[k] for k in ("scene", "method", "border", "parts")): row for row in rows}
-    for scene in dict.fromkeys(row["scene"] for row in rows):
-        most = str(max(int(r["parts"]) for r in rows if r["scene"] == scene and r["parts"] != ANY))
-        base = found[scene, "gauss_seidel", "no parts, colored", ANY]["to_0.001"]
-        for border in BORDERS[:2]:
-            row = found.get((scene, "gauss_seidel", border, most))
-            own = row["to_0.001"] if row else ""
-            name = f"{scene}, {border}, {most} parts: sweeps to 1e-3 over those in colours"
-            if base and own:
-                yield told(name, int(own) / int(base), GOAL, less=True)
-            else:
-                yield f"{name}: not solved"
+    yield "\n".join(f"- {sentence}" for sentence in judged(rows))
 
 
 # ---- counted traffic and modelled times ---------------------------------------------------------

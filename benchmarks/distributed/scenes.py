@@ -1,5 +1,8 @@
 """Problems and orders of the measurements on ranks; a name means the same in all CSVs."""
 
+import argparse
+from pathlib import Path
+
 import numpy as np
 from common import hard_problems
 
@@ -42,7 +45,38 @@ def border_share(problem, labels):
     return float((lowest < highest).mean())
 
 
-def numbers(parser, option, text):
+def chosen(document, scenes, what, trial, argv):
+    """Return the words of a command line, the scenes by name, and the numbers of parts or ranks.
+
+    Parameters
+    ----------
+    document
+        Of the script; its first line is the description.
+    scenes
+        The scenes to choose from; those of a trial are `SMALL`.
+    what
+        ``"parts"`` or ``"ranks"``: the name of the option, too.
+    trial
+        The numbers of a trial.
+    argv
+        The words; None: those of the process.
+    """
+    parser = argparse.ArgumentParser(description=document.partition("\n")[0])
+    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"of {', '.join(scenes)}")
+    parser.add_argument(f"--{what}", help=f"numbers of {what}, as 1,8,512 (default: powers of two)")
+    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    given = parser.parse_args(argv)
+    scenes = SMALL if given.quick else scenes
+    for name in set(given.scenes) - set(scenes):
+        parser.error(f"scene {name!r} is none of {', '.join(scenes)}")
+    text = getattr(given, what)
+    usual = trial if given.quick else PARTS
+    numbers = _numbers(parser, f"--{what}", text) if text else usual
+    return given, {name: scenes[name] for name in given.scenes or scenes}, numbers
+
+
+def _numbers(parser, option, text):
     """Return the numbers of an option such as 1,8,512, or end the command with an error."""
     words = text.split(",")
     if not all(word.isdecimal() and int(word) > 0 for word in words):

@@ -8,7 +8,6 @@ and the script does so on two ranks. Counts do not depend on what else runs on t
     python benchmarks/distributed/traffic.py [scenes] [--ranks 1,8,512] [--quick]
 """
 
-import argparse
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +21,11 @@ from contactsolve.distributed._collective import owner_of_part
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import kept, on_a_line, write_csv
-from scenes import BORDERS, LARGE, PARTS, SCENES, SMALL, border_share, labels_of, numbers, order_of
+from scenes import BORDERS, LARGE, SCENES, border_share, chosen, labels_of, order_of
 
 ALL = {**SCENES, **LARGE}
 KINDS = dict(enumerate(_core.stage_kinds()))
+TRIAL = (1, 2, 4)  # ranks of a trial
 REAL = 8  # bytes of a number of u and lambda in float64
 GATHERED = 16 * 8  # bytes that a rank tells the others of its decisions after a sweep
 
@@ -249,48 +249,36 @@ def rows_of(name, problem, ranks):
             yield row, labels, border, traffic
 
 
-def parser_of(document, scenes):
-    """Return a parser of scenes, numbers of ranks, a trial and a folder for results."""
-    parser = argparse.ArgumentParser(description=document.partition("\n")[0])
-    parser.add_argument("scenes", nargs="*", metavar="scene", help=f"of {', '.join(scenes)}")
-    parser.add_argument("--ranks", help="numbers of ranks, as 1,8,512 (default: powers of two)")
-    parser.add_argument("--quick", action="store_true", help="a trial that writes nothing")
-    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
-    return parser
+def collected(name, given, scenes, rows_of_scene, every_scene):
+    """Print the rows of the chosen scenes, and write them unless this is a trial; return them.
 
-
-def chosen(parser, scenes, argv):
-    """Return the words of the command line, the scenes by name, and the numbers of ranks."""
-    given = parser.parse_args(argv)
-    scenes = SMALL if given.quick else scenes
-    for name in set(given.scenes) - set(scenes):
-        parser.error(f"scene {name!r} is none of {', '.join(scenes)}")
-    ranks = numbers(parser, "--ranks", given.ranks) if given.ranks else PARTS
-    found = {name: scenes[name] for name in given.scenes or scenes}
-    return given, found, (1, 2, 4) if given.quick else ranks
-
-
-def published(name, rows, scenes, folder):
-    """Write rows to a CSV, beside the stored ones of other scenes, borders and ranks."""
-    every = kept(name, rows, ("scene", "border", "ranks"), folder) + rows
-    borders = list(BORDERS)
+    The CSV keeps the stored rows of other scenes, borders and ranks. `rows_of_scene` yields the
+    rows of a name and a problem.
+    """
+    rows = []
+    for scene, make in scenes.items():
+        for row in rows_of_scene(scene, make()):
+            print(on_a_line(row), flush=True)
+            rows.append(row)
+    if given.quick:
+        return rows
+    every = kept(name, rows, ("scene", "border", "ranks"), given.results) + rows
+    names, borders = list(every_scene), list(BORDERS)
 
     def place(row):
-        return list(scenes).index(row["scene"]), borders.index(row["border"]), int(row["ranks"])
+        return names.index(row["scene"]), borders.index(row["border"]), int(row["ranks"])
 
-    print(write_csv(name, sorted(every, key=place), folder))
+    print(write_csv(name, sorted(every, key=place), given.results))
+    return rows
 
 
 def main(argv=None):
-    given, scenes, ranks = chosen(parser_of(__doc__, ALL), ALL, argv)
-    rows = []
-    for name, make in scenes.items():
-        for row, *_ in rows_of(name, make(), ranks):
-            print(on_a_line(row), flush=True)
-            rows.append(row)
-    if not given.quick:
-        published("distributed_traffic", rows, ALL, given.results)
-    return rows
+    given, scenes, ranks = chosen(__doc__, ALL, "ranks", TRIAL, argv)
+
+    def counted_rows(name, problem):
+        return (row for row, *_ in rows_of(name, problem, ranks))
+
+    return collected("distributed_traffic", given, scenes, counted_rows, ALL)
 
 
 if __name__ == "__main__":
