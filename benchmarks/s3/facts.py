@@ -109,7 +109,7 @@ def of_motion(rows):
     ]
     apart, end = (max(float(row[key]) for row in settled) for key in ("drift", "drift_end"))
     torn = [
-        f"{row['scene']} ({float(row['drift_end']):.1g} m)"
+        f"{row['scene']} ({float(row['drift_end']):.2g} m)"
         for row in by_way["one solve"]
         if float(row["drift_end"]) > TORN
     ]
