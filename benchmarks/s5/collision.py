@@ -246,30 +246,35 @@ def draw_splitting(rows):
 
 
 def made(run, end):
-    """Motions by scenes: prescribed ones, or those of simulations."""
-    if not end:
-        return SCENES
-    return {
-        scene: lambda scene=scene: simulated.motion_of(scene, run.seconds)
-        for scene in simulated.SCENES
-    }
+    """Motions of the run's scenes: prescribed ones, or those of simulations."""
+    motions = SCENES
+    if end:
+        motions = {
+            scene: lambda scene=scene: simulated.motion_of(scene, run.seconds)
+            for scene in simulated.SCENES
+        }
+    return motions if run.scene is None else {run.scene: motions[run.scene]}
+
+
+def with_others(run, name, rows):
+    """The rows, and those stored of scenes that the run leaves out."""
+    others = common.kept(name, rows, ("scene",), run.results) if run.scene else []
+    return sorted(others + rows, key=lambda row: row["scene"])
 
 
 def main(run):
     for end in ("", SIMULATED):
         motions, estimate, splitting = made(run, end), f"s5_estimate{end}", f"s5_splitting{end}"
         if run.makes(estimate):
-            steps = list(steps_of_estimates(run, motions))
+            measured = list(steps_of_estimates(run, motions))
+            rows = with_others(run, estimate, list(rows_of_estimates(measured)))
+            steps = with_others(run, f"{estimate}_steps", measured)
             common.write_csv(f"{estimate}_steps", steps, run.results)
-            rows = list(rows_of_estimates(steps))
             publish(run, estimate, rows, lambda _, own=steps: draw_estimates(own))
         if run.makes(splitting):
-            own = motions if run.scene is None else {run.scene: motions[run.scene]}
-            rows = list(rows_of_splitting(run, own))
-            others = common.kept(splitting, rows, ("scene",), run.results) if run.scene else []
-            rows = sorted(others + rows, key=lambda row: row["scene"])
+            rows = with_others(run, splitting, list(rows_of_splitting(run, motions)))
             publish(run, splitting, rows, draw_splitting)
 
 
 if __name__ == "__main__":
-    main(arguments(__doc__, TABLES))
+    main(arguments(__doc__, TABLES, scenes=tuple(SCENES)))

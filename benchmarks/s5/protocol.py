@@ -45,7 +45,7 @@ class Run(NamedTuple):
     parts: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64)
     tables: tuple[str, ...] = ()  # of the script; none: all
     seconds: float | None = None  # of each simulated scene, at most; None: all
-    scene: str | None = None  # whose rows of figure 6 are measured again; None: all
+    scene: str | None = None  # measured alone; None: all
 
     @property
     def team(self) -> int:
@@ -65,8 +65,11 @@ def quick_of(run, results):
     )  # fmt: skip
 
 
-def arguments(description, tables, argv=None):
-    """Read the command line that all scripts share; `tables`: those that the script writes."""
+def arguments(description, tables, argv=None, scenes=()):
+    """Read the command line that all scripts share.
+
+    `tables`: those that the script writes; `scenes`: those of which it can measure one alone.
+    """
     parser = argparse.ArgumentParser(
         description=description.split("\n")[0],
         epilog=(
@@ -81,7 +84,9 @@ def arguments(description, tables, argv=None):
         "--seconds", type=float, metavar="S", help="simulate only so much of each scene [s]"
     )
     parser.add_argument("--runs", type=int, metavar="N", help="runs that means are of (default: 3)")
-    parser.add_argument("--scene", help="one scene alone of the tables of splitting; others stay")
+    parser.set_defaults(scene=None)
+    if scenes:
+        parser.add_argument("--scene", choices=scenes, help="one scene alone; rows of others stay")
     given = parser.parse_args(argv)
     for name in given.tables:
         if name not in tables:

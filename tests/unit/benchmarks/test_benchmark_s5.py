@@ -272,3 +272,24 @@ def test_report_fills_the_page(scripts, tables, quick):
 def test_page_is_what_the_results_make_it(scripts):
     """docs/s5.md, written from the committed CSVs of the machine that it names, or of none."""
     check_page(scripts("report"), "s5")
+
+
+def test_one_scene_can_be_measured_alone(scripts, tables, quick, tmp_path, capsys):
+    protocol, collision = scripts("protocol"), scripts("collision")
+    stored, names = protocol.common.stored, ("s5_estimate", "s5_estimate_steps", "s5_splitting")
+    before = {name: stored(name, quick.results) for name in names}
+    for name, rows in before.items():
+        protocol.common.write_csv(name, rows, tmp_path)
+    given = ["--quick", "--scene", "1b", "s5_estimate", "s5_splitting"]
+    run = protocol.arguments("Text.", collision.TABLES, given, scenes=tuple(collision.SCENES))
+    collision.main(run._replace(results=tmp_path))
+    for name, rows in before.items():
+        found = stored(name, tmp_path)
+        assert [row["scene"] for row in found] == [row["scene"] for row in rows]
+        others = [row for row in rows if row["scene"] != "1b"]
+        assert [row for row in found if row["scene"] != "1b"] == others
+    splitting = [row for row in before["s5_splitting"] if row["scene"] == "1b"]
+    assert [row for row in stored("s5_splitting", tmp_path) if row["scene"] == "1b"] != splitting
+    with pytest.raises(SystemExit):
+        protocol.arguments("Text.", (), ["--scene", "3"], scenes=("1a",))
+    assert "invalid choice: '3'" in capsys.readouterr().err
