@@ -4,8 +4,8 @@
  *
  * A rank has a cs_transport of its own. There are three operations, and all ranks make them in the same order:
  *
- *     exchange   messages of fixed sizes between neighbours, in buffers of the caller; split into begin and end, so that
- *                work can be done in between
+ *     exchange   messages of fixed sizes between neighbours, in buffers of the caller; split into begin and end, so
+ *                that work can be done in between
  *     gather     a few bytes of each rank, on all ranks
  *     agreement  the first failure of any rank, on all ranks
  *
