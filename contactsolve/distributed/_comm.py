@@ -186,7 +186,7 @@ class Communicator:
         -------
         dict
             ``exchanges``, ``messages`` and ``bytes`` between neighbours; ``gathers``,
-            ``gather_messages`` and ``gather_bytes`` of sums and decisions; ``waiting`` [s].
+            ``gather_messages`` and ``gather_bytes`` of what all ranks get; ``waiting`` [s].
         """
         return self.transport.traffic()
 
@@ -350,8 +350,8 @@ def run(
     ValueError, TypeError
         If `ranks` or `timeout` is no such number, or this build has no threads.
     Exception
-        The error of the first rank that fails. The messages of all others then end with a
-        `RankError`; a rank that does not end within 5 s is left alone.
+        The error of the lowest rank that fails by itself. The messages of all others then end with
+        a `RankError`; a rank that does not end within 5 s is left alone.
     KeyboardInterrupt
         On Ctrl-C, likewise.
 
