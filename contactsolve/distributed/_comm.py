@@ -226,6 +226,12 @@ def _cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
+def check_timeout(timeout: float) -> None:
+    """Raise unless a timeout is a number above zero."""
+    if not number("timeout", timeout) > 0:
+        raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
+
+
 def described(error: BaseException) -> str:
     """Return ``ValueError: text``."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -361,8 +367,7 @@ def run(
     >>> cs.distributed.run(lambda comm: comm.allgather(comm.rank), 2)
     [[0, 1], [0, 1]]
     """
-    if not number("timeout", timeout) > 0:
-        raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
+    check_timeout(timeout)
     job = _Job(count("ranks", ranks, 1, 65536), timeout)
     try:
         job.start(function, arguments, keywords)

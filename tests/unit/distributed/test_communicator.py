@@ -320,6 +320,8 @@ def test_bad_arguments_are_refused():
             comm.timeout = -1
         with pytest.raises(ValueError, match="timeout is 0"):
             communicator(timeout=0)
+        with pytest.raises(TypeError, match="timeout is 'long': a number is needed"):
+            communicator(timeout="long")
         assert communicator(timeout=7).timeout == 7
         assert isinstance(comm, Communicator)
 
