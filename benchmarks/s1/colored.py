@@ -21,8 +21,6 @@ SEQUENTIAL = "Gauss-Seidel"
 # the colours that it merges and those that it keeps, in both demos.
 UNSAFE_SHARE = 12
 
-S1_SPEEDUPS = ("s1_one", "s1_sequential", "s1_cores")
-
 
 def relaxed_order(problem, **options):
     """Greedy colours, the small ones merged into an unsafe one, as S1 does."""
@@ -97,17 +95,11 @@ def rows_of(name, run):
                 "speedup_one": timing.speedup(own[1]) if number > 1 else None,
                 "speedup_sequential": timing.speedup(base),
                 "read_gbs": timing.read_gbs,
-                **dict(zip(S1_SPEEDUPS, s1_speedups(name, label, run), strict=True)),
+                **published.speedups(published.COLORED_SPEEDUPS, (name, label), run.size(name)),
                 "setup_s": timing.setup,
                 "equal_bits": bits,
                 "status": entry.status,
             }
-
-
-def s1_speedups(name, label, run):
-    """S1's speed-ups over one core and over sequential Gauss-Seidel, and its cores."""
-    found = published.of(published.COLORED_SPEEDUPS, (name, label), None, run.size(name))
-    return found or (None,) * 3
 
 
 def draw(rows):

@@ -8,12 +8,11 @@ and eight threads, also where there are not as many cores, it has to give the sa
 
 import numpy as np
 import published
-from output import bars, panels, publish, shades, styles, teams_of, with_stored
-from protocol import arguments, by_threads, equal_bits, scene, timed
+from output import draw_sweeps, publish, with_stored
+from protocol import arguments, by_threads, equal_bits, scene, sweeps_of, timed
 
 import contactsolve as cs
 
-CONTACT_SWEEPS = 2_000_000  # per timed run, 10 to 300 sweeps
 SEQUENTIAL = "factorized"
 
 
@@ -53,14 +52,13 @@ def variants():
 def rows_of(name, run):
     problem = scene(name, run)
     tables = {method.label: (method, table) for method, table in variants()}
-    sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300)) // (10 if run.quick else 1)
+    sweeps = sweeps_of(problem, run)
     methods = [method for method, _ in tables.values()]
     timings = timed(problem, methods, sweeps, run, rollback=0)
     base = timings[SEQUENTIAL, 1]
     for label, (method, table) in tables.items():
         own = by_threads(timings, label)
-        key = published.SPEEDUPS.get(table, {})
-        s1 = published.of(key, name, None, run.size(name)) or (None,) * 3
+        s1 = published.speedups(published.SPEEDUPS.get(table, {}), name, run.size(name))
         bits = equal_bits(problem, method, sweeps, own, rollback=0)
         for number, timing in own.items():
             yield {
@@ -77,23 +75,14 @@ def rows_of(name, run):
                 "setup_s": timing.setup,
                 "equal_bits": bits,
                 "s1_table": table,
-                **dict(zip(("s1_one", "s1_sequential", "s1_cores"), s1, strict=True)),
+                **s1,
             }
 
 
 def draw(rows):
-    """Time of a sweep on each number of threads, a panel for each demo."""
-    names = list(dict.fromkeys(row["scene"] for row in rows))
-    figure, axes = panels(names, width=5.2, height=3.6)
-    look = styles(row["method"] for row in rows)
-    for ax, name in zip(axes, names, strict=True):
-        methods = teams_of(row for row in rows if row["scene"] == name)
-        ends = bars(ax, methods, look, "sweep_s", 1e3)
-        for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
-            times = " / ".join(f"{own[number]['sweep_s'] * 1e3:.3g}" for number in sorted(own))
-            ax.text(end, i, f" {times}", va="center", fontsize=8)
+    figure, axes = draw_sweeps(rows, width=5.2, height=3.6)
+    for ax in axes:
         ax.margins(x=0.15 * (1 + len({row["threads"] for row in rows})))
-        ax.set_xlabel(f"ms a sweep; {shades(rows)}")
     return figure
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import published
-from output import bars, panels, publish, shades, styles, teams_of, with_stored
+from colored import relaxed_order
+from output import draw_sweeps, publish, with_stored
 from protocol import (
     CHECKED_THREADS,
     RULES,
@@ -20,17 +21,14 @@ from protocol import (
     arguments,
     common,
     scene,
+    sweeps_of,
     to_equal_quality,
 )
 
 import contactsolve as cs
 
-CONTACT_SWEEPS = 2_000_000  # per timed run, 10 to 300 sweeps
-MESSAGES = 50_000  # the same where each contact is a message; demos with more contacts have none
+MESSAGES = 50_000  # visits where each contact is a message; demos with more contacts have none
 PARTS = 8  # S1's workers: what they do does not depend on how many there are here
-
-# S1 merges colours below n p contacts and does not print n (see colored.py).
-UNSAFE_SHARE = 12
 
 JACOBI, GAUSS_SEIDEL = "Jacobi, one thread", "Gauss-Seidel, one thread"
 
@@ -69,20 +67,19 @@ def of_jacobi():
     yield Design("T", csp.iteration_matrix(), table="Table 6.2")
 
 
-def of_gauss_seidel(problem):
+def of_gauss_seidel(name, problem):
     """S1's chapter 7; its naive network has no figure there, only γ in the text."""
-    below = max(1, problem.contacts // UNSAFE_SHARE)
-    colors = {"fixed_as_body": True}
+    figure = FIGURES[name]
 
     def relaxed(**options):
-        order = cs.orders.relaxed(below, **colors, **options)
+        order = relaxed_order(problem, **options)
         return {"order": cs.orders.subtasks(order, 1, weighted=False), "parts": PARTS}
 
-    rigid = cs.orders.subtasks(cs.orders.colored(**colors), 1, weighted=False)
+    rigid = cs.orders.subtasks(cs.orders.colored(fixed_as_body=True), 1, weighted=False)
     yield Design("naive", cs.csp.naive(), {"parts": PARTS})
-    yield Design("rigid", cs.csp.rigid(), {"order": rigid, "parts": PARTS})
-    yield Design("relaxed", cs.csp.relaxed(), relaxed(unsafe="ranges"))
-    yield Design("relaxed T", cs.csp.relaxed_iteration_matrix(), relaxed())
+    yield Design("rigid", cs.csp.rigid(), {"order": rigid, "parts": PARTS}, figure)
+    yield Design("relaxed", cs.csp.relaxed(), relaxed(unsafe="ranges"), figure)
+    yield Design("relaxed T", cs.csp.relaxed_iteration_matrix(), relaxed(), figure)
 
 
 FIGURES = {"medium ball grid": "Fig 7.5", "large ball pile": "Fig 7.6"}
@@ -93,7 +90,7 @@ FIGURES = {"medium ball grid": "Fig 7.5", "large ball pile": "Fig 7.6"}
 
 def rows_of_jacobi(name, run):
     problem = scene(name, run)
-    sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300)) // (10 if run.quick else 1)
+    sweeps = sweeps_of(problem, run)
     few = 2 if run.quick else max(1, MESSAGES // problem.contacts)
     makes = {}
     for design in of_jacobi():
@@ -107,15 +104,14 @@ def rows_of_jacobi(name, run):
 def rows_of_gauss_seidel(name, run):
     """To the γ of 50 sequential sweeps, in the sweeps that the orders take without networks."""
     problem = scene(name, run)
-    designs = list(of_gauss_seidel(problem))
+    designs = list(of_gauss_seidel(name, problem))
     found = to_equal_quality(problem, [as_method(problem, design) for design in designs])
     sweeps = {row.method: row.iterations for row in found}
     makes = {design: sweeps[design.label] for design in designs}
     base = cs.Method("gauss_seidel", scheme="factorized", label=GAUSS_SEIDEL)
-    table = FIGURES[name]
     status = {row.method: row.status for row in found}
     for row in measured(name, problem, run, makes, base, SWEEPS):
-        yield {**row, "s1_table": table, "status": status.get(row["method"], "reference")}
+        yield {**row, "status": status[row["method"]]}
 
 
 def as_method(problem, design):
@@ -157,6 +153,8 @@ def measured(name, problem, run, makes, base, sweeps):
     for design, count in makes.items():
         bits, status = equal_bits(problem, design, count, run)
         reached = quality(problem, design, count)
+        table = published.SPEEDUPS.get(design.table, {})
+        s1 = published.speedups(table, name, run.size(name))
         for workers in run.threads:
             own = np.asarray(seconds[design, workers]) / count
             info = solvers[design, workers].info
@@ -179,18 +177,12 @@ def measured(name, problem, run, makes, base, sweeps):
                 "equal_bits": bits,
                 "status": status,
                 "s1_table": design.table,
-                **s1_speedups(name, design, run),
+                **s1,
             }
 
 
 def spent(solver):
     return solver.solve().sweep_time
-
-
-def s1_speedups(name, design, run):
-    key = published.SPEEDUPS.get(design.table, {})
-    found = published.of(key, name, None, run.size(name)) or (None,) * 3
-    return dict(zip(("s1_one", "s1_sequential", "s1_cores"), found, strict=True))
 
 
 def quality(problem, design, sweeps):
@@ -221,19 +213,10 @@ def is_ahead(design):
 
 
 def draw(rows):
-    """Time of a sweep with each number of workers, a panel for each demo."""
-    names = list(dict.fromkeys(row["scene"] for row in rows))
-    figure, axes = panels(names, width=5.4, height=4.4)
-    look = styles(row["method"] for row in rows)
-    for ax, name in zip(axes, names, strict=True):
-        methods = teams_of(row for row in rows if row["scene"] == name)
-        ends = bars(ax, methods, look, "sweep_s", 1e3)
-        for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
-            times = " / ".join(f"{own[number]['sweep_s'] * 1e3:.3g}" for number in sorted(own))
-            ax.text(end, i, f" {times}", va="center", fontsize=8)
+    figure, axes = draw_sweeps(rows, width=5.4, height=4.4)
+    for ax in axes:
         ax.set_xscale("log")
         ax.margins(x=0.3)
-        ax.set_xlabel(f"ms a sweep; {shades(rows)}")
     return figure
 
 

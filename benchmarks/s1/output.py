@@ -75,6 +75,21 @@ def bars(ax, methods, look, key, scale):
     return ends
 
 
+def draw_sweeps(rows, width, height):
+    """Time of a sweep on each number of threads, a panel for each demo; the figure and its axes."""
+    names = list(dict.fromkeys(row["scene"] for row in rows))
+    figure, axes = panels(names, width=width, height=height)
+    look = styles(row["method"] for row in rows)
+    for ax, name in zip(axes, names, strict=True):
+        methods = teams_of(row for row in rows if row["scene"] == name)
+        ends = bars(ax, methods, look, "sweep_s", 1e3)
+        for i, (own, end) in enumerate(zip(methods.values(), ends, strict=True)):
+            times = " / ".join(f"{own[number]['sweep_s'] * 1e3:.3g}" for number in sorted(own))
+            ax.text(end, i, f" {times}", va="center", fontsize=8)
+        ax.set_xlabel(f"ms a sweep; {shades(rows)}")
+    return figure, axes
+
+
 def shades(rows):
     """What the shades of `bars` mean, for the label of an axis."""
     numbers = sorted({row["threads"] for row in rows})

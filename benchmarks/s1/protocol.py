@@ -41,6 +41,7 @@ MAX_SWEEPS = 200
 # and at 2 m/s those of Table 3.5 come out.
 PILE_VELOCITY = 2.0
 
+CONTACT_SWEEPS = 2_000_000  # visits of a timed run of parallel sweeps, 10 to 300 sweeps
 CHECKED_THREADS = (4, 8)  # for equal bits, also where there are not as many cores
 READ_BYTES = 256 << 20  # of memory, beside timed runs on several threads
 
@@ -115,6 +116,12 @@ def to_equal_quality(problem, methods, until=REFERENCE, **options):
     """Sweeps and state of each method where it is as good as `until`; a `contactsolve.Table`."""
     options = {**RULES, "max_iterations": MAX_SWEEPS, "threads": 1, **options}
     return cs.compare(problem, methods, until=until, repeats=1, **options)
+
+
+def sweeps_of(problem, run):
+    """How many sweeps a timed run of parallel sweeps makes."""
+    sweeps = int(np.clip(CONTACT_SWEEPS // problem.contacts, 10, 300))
+    return sweeps // (10 if run.quick else 1)
 
 
 class Timing(NamedTuple):

@@ -139,3 +139,9 @@ def of(table, key, column, shape=None):
     if row is None or (shape is not None and shape != SIZES[name]):
         return None
     return row if column is None else row[column]
+
+
+def speedups(table, key, shape):
+    """S1's speed-ups over one core and over sequential, and its cores, as columns; see `of`."""
+    found = of(table, key, None, shape) or (None,) * 3
+    return dict(zip(("s1_one", "s1_sequential", "s1_cores"), found, strict=True))

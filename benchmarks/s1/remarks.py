@@ -171,7 +171,7 @@ Ours end at {end, below S1's cores}.
     "networks": """
 A column of n threads has n workers, and the accumulator is one process more; 'extreme' has a
 dispatcher as well, and the relaxed networks have n relaxed workers beside the n rigid ones, of
-which one kind waits.
+which one kind waits. Messages and their bytes are those of one worker.
 
 'Over sequential' compares with a sweep of the library's own factorized scheme on one thread, of
 Jacobi's method or of Gauss-Seidel's. S1's sequential Jacobi allocated w anew in each sweep.
@@ -183,17 +183,19 @@ S1 finds one contact a task an order of magnitude slower than one thread (sectio
 medium grid, a sweep of 'extreme' takes {medium ball grid/extreme/sweep_s/most} and a sweep of
 'factorized' {medium ball grid/factorized/sweep_s/most}.
 
-Demos with more than 50,000 contacts are left out of 'extreme', which would take minutes there.
+With numbers of contacts in place of their data, S1's pointers, it takes {medium ball grid/extreme,
+numbers/sweep_s/most}; S1 finds that they do not improve performance much.
 
-Numbers of contacts in place of their data, S1's pointers, make {medium ball grid/extreme,
-numbers/sweep_s/most} of it; S1 finds that they do not improve performance much.
+Demos with more than 50,000 contacts are left out of 'extreme'.
 
 Eight workers of the naive network reach γ {small ball grid/naive, 50 sweeps/quality} and {large
 ball grid/naive, 50 sweeps/quality} after 50 sweeps, where S1 prints 306 and 7976.
 
-Visits ahead of the accumulator have other iterates. After {large ball grid/factorized, 0.2
-ahead/sweeps} sweeps γ of the large grid is {large ball grid/factorized, 0.2 ahead/quality} with
-them and {large ball grid/factorized/quality} without; S1 often saw divergence (section 6.2.1).
+Visits ahead of the accumulator have other iterates. After {small ball grid/factorized, 0.2
+ahead/sweeps} sweeps of eight workers γ of the small grid is {small ball grid/factorized, 0.2
+ahead/quality} with them and {small ball grid/factorized/quality} without, and after {large ball
+grid/factorized, 0.2 ahead/sweeps} sweeps that of the large grid {large ball grid/factorized, 0.2
+ahead/quality} and {large ball grid/factorized/quality}; S1 often saw divergence (section 6.2.1).
 """,
     "late_halving": """
 S1 halves R when the residual grows (section 3.5). Here it never does: with `rollback_growth` of 1,

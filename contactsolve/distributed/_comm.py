@@ -186,7 +186,7 @@ class Communicator:
         -------
         dict
             ``exchanges``, ``messages`` and ``bytes`` between neighbours; ``gathers``,
-            ``gather_messages`` and ``gather_bytes`` of sums and decisions; ``waiting`` [s].
+            ``gather_messages`` and ``gather_bytes`` of what all ranks get; ``waiting`` [s].
         """
         return self.transport.traffic()
 
@@ -224,6 +224,12 @@ def _cores() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
+
+
+def check_timeout(timeout: float) -> None:
+    """Raise unless a timeout is a number above zero."""
+    if not number("timeout", timeout) > 0:
+        raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
 
 
 def described(error: BaseException) -> str:
@@ -350,8 +356,8 @@ def run(
     ValueError, TypeError
         If `ranks` or `timeout` is no such number, or this build has no threads.
     Exception
-        The error of the first rank that fails. The messages of all others then end with a
-        `RankError`; a rank that does not end within 5 s is left alone.
+        The error of the lowest rank that fails by itself. The messages of all others then end with
+        a `RankError`; a rank that does not end within 5 s is left alone.
     KeyboardInterrupt
         On Ctrl-C, likewise.
 
@@ -361,8 +367,7 @@ def run(
     >>> cs.distributed.run(lambda comm: comm.allgather(comm.rank), 2)
     [[0, 1], [0, 1]]
     """
-    if not number("timeout", timeout) > 0:
-        raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
+    check_timeout(timeout)
     job = _Job(count("ranks", ranks, 1, 65536), timeout)
     try:
         job.start(function, arguments, keywords)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _core
 from .._optional import optional
-from ._comm import TIMEOUT, Communicator, current, described
+from ._comm import TIMEOUT, Communicator, check_timeout, current, described
 
 __all__ = ["communicator"]
 
@@ -183,7 +183,7 @@ def communicator(comm: Any = None, timeout: float | None = None) -> Communicator
     ImportError
         If mpi4py is needed and cannot be imported.
     TypeError
-        If `comm` is none of these.
+        If `comm` is none of these, or `timeout` is no number.
     ValueError
         If `comm` has no ranks that send to each other, or `timeout` is not above zero.
 
@@ -194,8 +194,8 @@ def communicator(comm: Any = None, timeout: float | None = None) -> Communicator
     ``sys.exit``, while others need its messages, is noticed as one that does not come: after
     `timeout` seconds.
     """
-    if timeout is not None and not timeout > 0:
-        raise ValueError(f"timeout is {timeout}, but a number above zero is needed")
+    if timeout is not None:
+        check_timeout(timeout)
     found = comm if isinstance(comm, Communicator) else current() if comm is None else None
     if found is None:
         found = _of_mpi(comm, TIMEOUT if timeout is None else timeout)

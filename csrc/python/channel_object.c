@@ -70,13 +70,13 @@ static void channels_dealloc(channels_object *self)
 
 /* ---- waiting ------------------------------------------------------------------------------------- */
 
-/* One way of waiting for a channel. */
+/* One way of waiting for a channel. number: of the message of a rendezvous; of the first channel of a selection, then
+ * of the chosen one. */
 typedef struct waiting {
     channels_object *self;
     cs_channel *channel;
     void *place;
-    int64_t
-        number; /* of the message of a rendezvous; of the first channel of a selection, then of the chosen one */
+    int64_t number;
 } waiting;
 
 typedef cs_channel_state (*attempt)(waiting *w, double until);
@@ -102,9 +102,9 @@ static cs_channel_state choose(waiting *w, double until)
     return cs_channel_select(w->self->channel, w->self->count, first, until, &w->number);
 }
 
-/* Waits so many seconds, or for ever if they are below 0. Returns the state, or -1 with an error set. An end that is not
- * `shared` has no lock: several threads that use it nevertheless take turns, because what the last look found, with the GIL,
- * is still so when the caller uses it. */
+/* Waits so many seconds, or for ever if they are below 0. Returns the state, or -1 with an error set. An end that is
+ * not `shared` has no lock: several threads that use it nevertheless take turns, because what the last look found, with
+ * the GIL, is still so when the caller uses it. */
 static int wait_for(waiting *w, attempt once, int shared, double seconds)
 {
     cs_channel_state state = once(w, CS_AT_ONCE);

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 
 #include "contactsolve.h"
+#include "core/denormals.h"
 #include "problem/problem.h"
 
 /* The types of the module. */
@@ -44,6 +45,25 @@ typedef struct problem_object {
 int problem_begin(problem_object *self);
 int problem_try_begin(problem_object *self); /* 0 instead of an error, and 1 */
 void problem_end(problem_object *self);
+
+/* A call of Python code by the C library: with the GIL, and denormals as Python code expects them. */
+typedef struct python_call {
+    PyGILState_STATE state;
+    cs_float_mode mode;
+} python_call;
+
+static inline python_call python_call_begin(void)
+{
+    python_call call = {.state = PyGILState_Ensure()};
+    call.mode = cs_keep_denormals();
+    return call;
+}
+
+static inline void python_call_end(python_call call)
+{
+    cs_restore_denormals(call.mode);
+    PyGILState_Release(call.state);
+}
 
 /* Raises the Python exception of a failed call, unless an interruption has raised its own. */
 void raise_error(const cs_error *error);

@@ -317,8 +317,8 @@ out:
     return answer;
 }
 
-/* solve(initial, index_set, b, parameters, callback, progress, checkpoints=None) -> Answer; each may be None. b and parameters
- * must stay as they are while the answer exists. */
+/* solve(initial, index_set, b, parameters, callback, progress, checkpoints=None) -> Answer; each may be None. b and
+ * parameters must stay as they are while the answer exists. */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 6 && count != 7) {
@@ -465,8 +465,7 @@ static PyMethodDef solver_methods[] = {
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
      "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
-     "sweep; "
-     "None for a problem on one rank."},
+     "sweep; None for a problem on one rank."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,

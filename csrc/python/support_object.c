@@ -1,5 +1,4 @@
 /* _core.Support: a Python function as the support function of a convex set (cs_support). */
-#include "core/denormals.h"
 #include "python/core.h"
 
 #include <math.h>
@@ -84,11 +83,9 @@ static int ask(support_object *self, int64_t block, int n, const double *directi
 /* The callback of cs_support: called within a sweep, on the thread of the solve. */
 static int point_of(void *context, int64_t block, int n, const double *direction, double *point)
 {
-    PyGILState_STATE state = PyGILState_Ensure();
-    cs_float_mode mode = cs_keep_denormals(); /* Python code expects denormals */
+    python_call call = python_call_begin();
     int failed = ask(context, block, n, direction, point);
-    cs_restore_denormals(mode);
-    PyGILState_Release(state);
+    python_call_end(call);
     return failed;
 }
 

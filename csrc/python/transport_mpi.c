@@ -5,29 +5,9 @@
  *     disconnect(handle, running)
  *
  * Calls of the transport come with the GIL released. */
-#include "core/denormals.h"
 #include "python/transport_objects.h"
 
 #include <string.h>
-
-/* The GIL, and denormals as Python code expects them. */
-typedef struct python_call {
-    PyGILState_STATE state;
-    cs_float_mode mode;
-} python_call;
-
-static python_call begin_call(void)
-{
-    python_call call = {.state = PyGILState_Ensure()};
-    call.mode = cs_keep_denormals();
-    return call;
-}
-
-static void end_call(python_call call)
-{
-    cs_restore_denormals(call.mode);
-    PyGILState_Release(call.state);
-}
 
 /* Turns the exception that is set into an error. */
 static cs_status take_exception(cs_error *error)
@@ -87,30 +67,30 @@ static PyObject *list_neighbours(const cs_neighbour *neighbour, int64_t count)
 static cs_status connect_exchange(void *context, int64_t number, const cs_neighbour *neighbour,
                                   int64_t count, cs_mpi_requests *requests, cs_error *error)
 {
-    python_call call = begin_call();
+    python_call call = python_call_begin();
     PyObject *list = list_neighbours(neighbour, count), *answer = NULL;
     if (list) answer = PyObject_CallMethod(context, "connect", "LO", (long long)number, list);
     cs_status status = keep_requests(answer, requests, error);
     Py_XDECREF(list);
-    end_call(call);
+    python_call_end(call);
     return status;
 }
 
 static cs_status connect_alarm(void *context, const void *send, void *receive, int64_t bytes,
                                cs_mpi_requests *requests, cs_error *error)
 {
-    python_call call = begin_call();
+    python_call call = python_call_begin();
     PyObject *answer = PyObject_CallMethod(context, "connect_alarm", "NNL", address(send),
                                            address(receive), (long long)bytes);
     cs_status status = keep_requests(answer, requests, error);
-    end_call(call);
+    python_call_end(call);
     return status;
 }
 
 /* An exception has nobody to go to: it is printed. */
 static void disconnect(void *context, cs_mpi_requests *requests, int running)
 {
-    python_call call = begin_call();
+    python_call call = python_call_begin();
     PyObject *kind, *value, *trace;
     PyErr_Fetch(&kind, &value, &trace);
     PyObject *answer =
@@ -121,7 +101,7 @@ static void disconnect(void *context, cs_mpi_requests *requests, int running)
     PyMem_RawFree(requests->request);
     *requests = (cs_mpi_requests){0};
     PyErr_Restore(kind, value, trace);
-    end_call(call);
+    python_call_end(call);
 }
 
 /* transport_mpi(bridge, rank, ranks, MPI_Startall, MPI_Testall, sizeof(MPI_Request), sizeof(MPI_Status), timeout) */

@@ -1,6 +1,5 @@
 /* _core.Transport: messages of one rank, with the GIL released while it waits. _core.Exchange: one of its exchanges.
  * _core.Team: what ranks that are threads share. */
-#include "core/denormals.h"
 #include "python/transport_objects.h"
 #include "transport/exchange_cost.h"
 
@@ -13,11 +12,9 @@
 static int asks_to_stop(void *context)
 {
     (void)context;
-    PyGILState_STATE state = PyGILState_Ensure();
-    cs_float_mode mode = cs_keep_denormals(); /* Python code expects denormals */
+    python_call call = python_call_begin();
     int stops = PyErr_Occurred() || PyErr_CheckSignals() < 0;
-    cs_restore_denormals(mode);
-    PyGILState_Release(state);
+    python_call_end(call);
     return stops;
 }
 

@@ -37,9 +37,9 @@ void transport_end(transport_object *self);
 /* A new object that owns `transport`, or destroys it if there is no memory. bridge: see above. */
 PyObject *new_transport(PyTypeObject *type, cs_transport *transport, PyObject *bridge);
 
-/* transport_team(ranks, timeout) -> (Team, [Transport, ...]), ranks that are threads. transport_mpi(bridge, rank,
- * ranks, MPI_Startall, MPI_Testall, request bytes, status bytes, timeout) -> Transport of this
- *     process (python/transport_mpi.c)
+/* transport_team(ranks, timeout) -> (Team, [Transport, ...]), ranks that are threads
+ * transport_mpi(bridge, rank, ranks, MPI_Startall, MPI_Testall, request bytes, status bytes, timeout)
+ *     -> Transport of this process (python/transport_mpi.c)
  * exchange_cost(transport, bytes, count, pause) -> mean seconds of an exchange of each rank with its partner
  * exchange_work(bytes, count) -> mean seconds that a rank works for an exchange between threads */
 PyObject *core_transport_team(PyObject *module, PyObject *args);

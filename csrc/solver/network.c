@@ -1,6 +1,5 @@
 /* A solver whose sweeps a network of processes makes (transport/networks/network.h). */
 #include "core/error.h"
-#include "core/option.h"
 #include "solver/options.h"
 #include "solver/solver.h"
 #include "transport/networks/network.h"
@@ -41,13 +40,10 @@ cs_status cs_solver_connect(cs_solver *solver, const char *name, int workers,
                             const cs_setting *settings, int count, cs_error *error)
 {
     /* The network, and its options by the words of the library. */
-    const cs_network *network = cs_network_find(name);
+    const cs_network *network;
     cs_network_request request = {.workers = workers};
-    cs_status status = cs_network_check(name, settings, count, error);
+    cs_status status = cs_network_settle(&network, name, settings, count, request.setting, error);
     if (!status) status = check(solver, name, error);
-    if (status) return status;
-    cs_option_table table = {"network", network->name, network->option, network->options};
-    status = cs_option_settle(&table, settings, count, request.setting, error);
     if (status) return status;
     request.name = network->name;
     request.settings = network->options;

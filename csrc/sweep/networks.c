@@ -167,28 +167,24 @@ cs_status cs_sweep_network_make(cs_sweep_network **made, cs_packed *packed, cons
 {
     /* The network and its options. */
     *made = NULL;
-    const cs_network *network = cs_network_find(name);
-    if (!network) return cs_fail(error, CS_UNKNOWN_NAME, "there is no network '%s'", name);
     if (workers < 1 || workers > CS_MOST_NETWORK_WORKERS)
         return cs_fail(error, CS_INVALID, "workers is %d: it must be 1 to %d", workers,
                        (int)CS_MOST_NETWORK_WORKERS);
     cs_sweep_network *n = cs_arena_take(arena, 1, sizeof *n);
     if (!n) return cs_no_memory(error, "a network");
-    n->network = network;
     n->packed = packed;
     n->workers = workers;
-    cs_option_table table = {"network", network->name, network->option, network->options};
-    cs_status status = cs_option_settle(&table, settings, count, n->setting, error);
+    cs_status status = cs_network_settle(&n->network, name, settings, count, n->setting, error);
     if (status) return status;
 
     /* What its views are. */
+    const cs_network *network = n->network;
     n->size = cs_real_size(packed->dtype);
     n->of_rows = strcmp(packed->scheme->name, "iteration_matrix") == 0;
     n->ahead = value_of(n, "ahead", 0) > 0;
-    n->by_data = network->by_contact;
-    n->alternates = network->sweeps == CS_NETWORK_OF_ONE_SIMULTANEOUS && n->of_rows
-                        ? 1
-                        : value_of(n, "copies", 1) > 1;
+    n->by_data = value_of(n, "messages", 1) == 0;
+    n->alternates = (network->sweeps == CS_NETWORK_OF_ONE_SIMULTANEOUS && n->of_rows) ||
+                    value_of(n, "copies", 1) > 1;
     status = check(n, error);
     if (status) return status;
 
@@ -359,7 +355,7 @@ static void begin(void *context, int64_t sweep)
 static void add(void *context, int64_t sweep, int64_t part)
 {
     cs_sweep_network *n = context;
-    if (!n->of_rows) add_own(n, view_of(n, sweep + 1)->velocity, view_of(n, sweep)->velocity, part);
+    add_own(n, view_of(n, sweep + 1)->velocity, view_of(n, sweep)->velocity, part);
 }
 
 /* A copy of the impulses of an unsafe stage over rows. */

@@ -8,6 +8,8 @@
 
 #include "transport/transport.h"
 
+enum { CS_CAUSE_SIZE = sizeof((cs_error *)0)->message }; /* of the cause of a failure */
+
 typedef struct cs_transport_kind {
     const char *name;
 

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = sizeof((cs_error *)0)->message };
-
 /* Seconds in which the messages of an abort leave; small ones leave at once. */
 #define ALARM_SECONDS 0.5
 
@@ -18,7 +16,7 @@ typedef struct process {
     cs_mpi_requests alarm; /* the first receives, the others send */
     int told;              /* whether the messages of an abort have been sent */
     int heard;             /* whether one has come */
-    char send[MESSAGE_SIZE], receive[MESSAGE_SIZE];
+    char send[CS_CAUSE_SIZE], receive[CS_CAUSE_SIZE];
     void *status; /* of tests of these */
 } process;
 
@@ -199,7 +197,6 @@ cs_status cs_mpi_make(cs_transport **transport, const cs_mpi *mpi, int rank, int
     p->mpi = *mpi;
     p->status = cs_allocate(ranks + 1, (size_t)mpi->status_bytes);
     cs_status status = p->status ? CS_OK : cs_no_memory(error, "the statuses of %d ranks", ranks);
-    p->transport.kind = &mpi_kind;
     if (!status) status = cs_transport_begin(&p->transport, &mpi_kind, rank, ranks, timeout, error);
     if (!status && ranks > 1) status = start_listening(p, error);
     if (status) destroy(&p->transport);

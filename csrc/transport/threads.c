@@ -28,7 +28,7 @@ struct cs_team {
     atomic_int members; /* that use it: transports, and who may abort */
     atomic_int failed;  /* whether `message` is set */
     cs_mutex mutex;     /* of all that follows */
-    char message[sizeof((cs_error *)0)->message];
+    char message[CS_CAUSE_SIZE];
     lane *open;
     cs_arena arena;
 };

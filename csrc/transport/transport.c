@@ -11,8 +11,6 @@
 #define CAUSE_SECONDS 1e-3
 #define INTERRUPTION_SECONDS 5e-3
 
-enum { MESSAGE_SIZE = sizeof((cs_error *)0)->message };
-
 /* ---- ranks ---------------------------------------------------------------------------------------------- */
 
 int cs_transport_rank(const cs_transport *transport) { return transport->rank; }
@@ -52,7 +50,7 @@ cs_status cs_transport_begin(cs_transport *transport, const cs_transport_kind *k
     if (!bytes) return cs_no_memory(error, "the sizes of %d ranks", ranks);
     fill(bytes, ranks, sizeof(int64_t));
     cs_status status = cs_gather_make(&transport->statuses, transport, "agreement", bytes, error);
-    fill(bytes, ranks, MESSAGE_SIZE);
+    fill(bytes, ranks, CS_CAUSE_SIZE);
     if (!status)
         status =
             cs_gather_make(&transport->messages, transport, "cause of a failure", bytes, error);
@@ -91,7 +89,7 @@ static cs_status report(const cs_transport *transport, cs_error *error)
 /* Breaks the transport because of `error`, and tells other ranks. */
 static cs_status give_up(cs_transport *transport, const cs_error *error)
 {
-    char message[MESSAGE_SIZE + 32];
+    char message[CS_CAUSE_SIZE + 32];
     transport->failure = *error;
     snprintf(message, sizeof message, "rank %d: %s", transport->rank, error->message);
     transport->kind->alarm(transport, message);
@@ -100,7 +98,7 @@ static cs_status give_up(cs_transport *transport, const cs_error *error)
 
 void cs_transport_abort(cs_transport *transport, const char *message)
 {
-    char told[MESSAGE_SIZE];
+    char told[CS_CAUSE_SIZE];
     snprintf(told, sizeof told, "rank %d: %s", transport->rank, message);
     if (!transport->failure.status) cs_fail(&transport->failure, CS_RANK_FAILED, "%s", told);
     transport->kind->alarm(transport, told);
@@ -109,7 +107,7 @@ void cs_transport_abort(cs_transport *transport, const char *message)
 cs_status cs_transport_check(cs_transport *transport, cs_error *error)
 {
     if (transport->failure.status) return report(transport, error);
-    char message[MESSAGE_SIZE];
+    char message[CS_CAUSE_SIZE];
     if (!transport->kind->has_failed(transport, message, sizeof message)) return CS_OK;
     cs_fail(&transport->failure, CS_RANK_FAILED, "%s", message);
     return report(transport, error);
@@ -130,13 +128,13 @@ cs_status cs_transport_agree(cs_transport *transport, cs_status status, cs_error
     cs_status agreed = (cs_status)all[first];
 
     /* The message of the lowest rank that failed. An interruption is an exception on its own rank only. */
-    memcpy(transport->messages.own, error->message, MESSAGE_SIZE);
+    memcpy(transport->messages.own, error->message, CS_CAUSE_SIZE);
     failed = cs_gather_run(&transport->messages, &broken);
     if (failed) return status ? status : cs_fail(error, failed, "%s", broken.message);
     const char *message = (const char *)transport->messages.all + transport->messages.start[first];
     if (agreed == CS_INTERRUPTED && !*message) message = cs_status_text(agreed);
     if (agreed == CS_INTERRUPTED && first != transport->rank) agreed = CS_RANK_FAILED;
-    return cs_fail(error, agreed, "rank %d: %.*s", first, (int)MESSAGE_SIZE - 32, message);
+    return cs_fail(error, agreed, "rank %d: %.*s", first, (int)CS_CAUSE_SIZE - 32, message);
 }
 
 /* ---- making an exchange --------------------------------------------------------------------------------- */
@@ -232,7 +230,7 @@ cs_status cs_exchange_begin(cs_exchange *exchange, cs_error *error)
     return report(transport, error);
 }
 
-/* text <- "ranks 1, 3 and others": those whose messages are missing. */
+/* text <- "1, 3 and others": ranks whose messages are missing. */
 static void name_missing(cs_exchange *exchange, char *text, size_t size)
 {
     enum { MOST_NAMED = 8 };

@@ -4,8 +4,8 @@
  *
  * A rank has a cs_transport of its own. There are three operations, and all ranks make them in the same order:
  *
- *     exchange   messages of fixed sizes between neighbours, in buffers of the caller; split into begin and end, so that
- *                work can be done in between
+ *     exchange   messages of fixed sizes between neighbours, in buffers of the caller; split into begin and end, so
+ *                that work can be done in between
  *     gather     a few bytes of each rank, on all ranks
  *     agreement  the first failure of any rank, on all ranks
  *
@@ -80,8 +80,9 @@ cs_status cs_transport_agree(cs_transport *transport, cs_status status, cs_error
  * 0) included, because their numbers match them. `neighbour` (count) is copied and names each rank once at most,
  * never the own one; the buffers must live until the exchange is freed. What rank a sends to b must have as many
  * bytes as b receives from a. what: of messages, "velocities of ghost bodies", at least as long-lived as the
- * exchange. Fails for a rank out of range, a negative size and without memory; in that case *exchange is NULL, and
- * the other ranks have to be told (cs_transport_agree). */
+ * exchange. Fails for a rank out of range or named twice, a negative size and without memory; ranks that are
+ * threads also fail for sizes that differ. In that case *exchange is NULL, and the other ranks have to be told
+ * (cs_transport_agree). */
 cs_status cs_exchange_make(cs_exchange **exchange, cs_transport *transport, const char *what,
                            const cs_neighbour *neighbour, int64_t count, cs_error *error);
 

@@ -23,10 +23,17 @@ typedef struct message {
     int64_t stop;
 } message;
 
+typedef struct accumulation_options {
+    int pages_apart; /* a channel for each worker */
+    int two_copies;  /* w_in and w_out */
+    double ahead;    /* share of its parts that a worker visits ahead */
+    int poison;      /* how the network ends */
+} accumulation_options;
+
 typedef struct accumulation {
     cs_network_run *run;
     const cs_network_job *job;
-    cs_accumulation_options options;
+    accumulation_options options;
     cs_channel **go;             /* (workers): to each worker */
     cs_channel **pages;          /* (workers), or one of all workers */
     int64_t page_channels, last; /* last: the channel that was read last */
@@ -129,7 +136,7 @@ static void be_accumulator(accumulation *a)
 {
     const cs_network_job *job = a->job;
     for (int64_t sweep = 0, stop = 0; !stop; sweep++) {
-        if (job->begin) job->begin(job->context, sweep);
+        job->begin(job->context, sweep);
         if (!collect(a, sweep)) return;
         stop = job->judge(job->context, sweep);
         if (stop && a->options.poison) {
@@ -167,8 +174,8 @@ static cs_status make_channels(accumulation *a, cs_error *error)
     return status;
 }
 
-cs_status cs_network_accumulate(cs_network_run *run, const cs_accumulation_options *options,
-                                cs_error *error)
+static cs_status accumulate(cs_network_run *run, const accumulation_options *options,
+                            cs_error *error)
 {
     accumulation a = {.run = run, .job = run->job, .options = *options, .last = -1};
     a.page_channels = options->pages_apart ? run->workers : 1;
@@ -214,13 +221,13 @@ static const cs_option options_of_factorized[OPTIONS] = {
 
 static cs_status run_factorized(cs_network_run *run, cs_error *error)
 {
-    cs_accumulation_options options = {
+    accumulation_options options = {
         .pages_apart = cs_network_value(run, CHANNELS) != 0,
         .two_copies = cs_network_value(run, COPIES) > 1,
         .ahead = cs_network_value(run, AHEAD),
         .poison = cs_network_value(run, ENDING) != 0,
     };
-    return cs_network_accumulate(run, &options, error);
+    return accumulate(run, &options, error);
 }
 
 const cs_network cs_network_factorized = {
@@ -246,12 +253,12 @@ static const cs_option options_of_naive[NAIVE_OPTIONS] = {
 
 static cs_status run_naive(cs_network_run *run, cs_error *error)
 {
-    cs_accumulation_options options = {
+    accumulation_options options = {
         .pages_apart = cs_network_value(run, NAIVE_CHANNELS) != 0,
         .two_copies = cs_network_value(run, NAIVE_COPIES) > 1,
         .poison = cs_network_value(run, NAIVE_ENDING) != 0,
     };
-    return cs_network_accumulate(run, &options, error);
+    return accumulate(run, &options, error);
 }
 
 const cs_network cs_network_naive = {
@@ -277,12 +284,12 @@ static const cs_option options_of_iteration_matrix[T_OPTIONS] = {
 
 static cs_status run_iteration_matrix(cs_network_run *run, cs_error *error)
 {
-    cs_accumulation_options options = {
+    accumulation_options options = {
         .pages_apart = cs_network_value(run, T_CHANNELS) != 0,
         .two_copies = 1,
         .poison = cs_network_value(run, T_ENDING) != 0,
     };
-    return cs_network_accumulate(run, &options, error);
+    return accumulate(run, &options, error);
 }
 
 const cs_network cs_network_iteration_matrix = {

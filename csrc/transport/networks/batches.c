@@ -64,9 +64,9 @@ static int make_sweep(const batches *b, int64_t sweep)
 {
     const cs_network_job *job = b->job;
     for (int64_t s = 0; s < job->stages; s++) {
-        if (job->enter) job->enter(job->context, s);
+        job->enter(job->context, s);
         if (!make_stage(b, sweep, &job->stage[s])) return 0;
-        if (job->leave) job->leave(job->context, s);
+        job->leave(job->context, s);
     }
     for (int64_t p = 0; p < job->parts; p++) job->note(job->context, p, &b->stats[p]);
     return 1;
@@ -76,7 +76,7 @@ static void be_accumulator(const batches *b)
 {
     const cs_network_job *job = b->job;
     for (int64_t sweep = 0, stop = 0; !stop; sweep++) {
-        if (job->begin) job->begin(job->context, sweep);
+        job->begin(job->context, sweep);
         if (!make_sweep(b, sweep)) return;
         stop = job->judge(job->context, sweep);
     }
@@ -95,7 +95,7 @@ static void be_process(void *context, int number)
     else be_worker(b, number - 1);
 }
 
-cs_status cs_network_batches(cs_network_run *run, int relaxed_workers, int poison, cs_error *error)
+static cs_status make_batches(cs_network_run *run, int relaxed_workers, int poison, cs_error *error)
 {
     batches b = {.run = run, .job = run->job, .relaxed = relaxed_workers, .poison = poison};
     b.processes = run->workers * (relaxed_workers ? 2 : 1);
@@ -117,12 +117,12 @@ static const cs_option options[] = {CS_ENDING_OPTION};
 
 static cs_status run_rigid(cs_network_run *run, cs_error *error)
 {
-    return cs_network_batches(run, 0, cs_network_value(run, 0) != 0, error);
+    return make_batches(run, 0, cs_network_value(run, 0) != 0, error);
 }
 
 static cs_status run_relaxed(cs_network_run *run, cs_error *error)
 {
-    return cs_network_batches(run, 1, cs_network_value(run, 0) != 0, error);
+    return make_batches(run, 1, cs_network_value(run, 0) != 0, error);
 }
 
 const cs_network cs_network_rigid = {

@@ -19,11 +19,20 @@ const char *const cs_network_endings[] = {"signal", "poison", NULL};
 
 enum { NETWORKS = sizeof network / sizeof *network };
 
-const cs_network *cs_network_find(const char *name)
+static const cs_network *find(const char *name)
 {
     for (int k = 0; k < NETWORKS; k++)
         if (strcmp(network[k]->name, name) == 0) return network[k];
     return NULL;
+}
+
+cs_status cs_network_settle(const cs_network **found, const char *name, const cs_setting *settings,
+                            int count, cs_setting *settled, cs_error *error)
+{
+    const cs_network *n = *found = find(name);
+    if (!n) return cs_fail(error, CS_UNKNOWN_NAME, "there is no network '%s'", cs_word(name).text);
+    cs_option_table table = {"network", n->name, n->option, n->options};
+    return cs_option_settle(&table, settings, count, settled, error);
 }
 
 int cs_network_describe(int i, cs_network_info *info)
@@ -36,11 +45,9 @@ int cs_network_describe(int i, cs_network_info *info)
 
 cs_status cs_network_check(const char *name, const cs_setting *settings, int count, cs_error *error)
 {
-    const cs_network *n = cs_network_find(name);
+    const cs_network *found;
     cs_setting own[CS_MAX_OWN_OPTIONS];
-    if (!n) return cs_fail(error, CS_UNKNOWN_NAME, "there is no network '%s'", cs_word(name).text);
-    cs_option_table table = {"network", n->name, n->option, n->options};
-    return cs_option_settle(&table, settings, count, own, error);
+    return cs_network_settle(&found, name, settings, count, own, error);
 }
 
 /* ---- channels of a run --------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ typedef struct cs_network_stage {
 enum { CS_NETWORK_MOST_BYTES = 4096, CS_MOST_NETWORK_WORKERS = 100 };
 
 /* What the processes compute. `sweep`: the number of the sweep in this run, from 0; `part`: counted through all stages.
- * Functions for which a network has no use may be NULL. */
+ * Functions for which a network has no use may be NULL; so may be `add`, where visits change nothing that is summed. */
 typedef struct cs_network_job {
     void *context;
     int64_t sweeps; /* at most, in this run */
@@ -98,8 +98,11 @@ typedef struct cs_network_run {
     cs_event *event; /* on which the accumulator waits for several channels; NULL: none was made */
 } cs_network_run;
 
-/* The network of that name, or NULL. */
-const cs_network *cs_network_find(const char *name);
+/* network <- that of the name; settled (CS_MAX_OWN_OPTIONS) <- all its options: settings (count), and defaults.
+ * Fails with CS_UNKNOWN_NAME, and with CS_INVALID for options out of range. */
+cs_status cs_network_settle(const cs_network **network, const char *name,
+                            const cs_setting *settings, int count, cs_setting *settled,
+                            cs_error *error);
 
 /* Makes the run, and adds to its counts. Fails with CS_NO_MEMORY, and with CS_UNSUPPORTED without as many threads.
  * The job's results are then undefined. */
@@ -131,17 +134,6 @@ static inline int64_t cs_network_first(int64_t parts, int workers, int w)
 {
     return parts * w / workers;
 }
-
-/* Workers that report to an accumulator (accumulate.c); batches that an accumulator hands out (batches.c). */
-typedef struct cs_accumulation_options {
-    int pages_apart; /* a channel for each worker */
-    int two_copies;  /* w_in and w_out */
-    double ahead;    /* share of its parts that a worker visits ahead */
-    int poison;      /* how the network ends */
-} cs_accumulation_options;
-cs_status cs_network_accumulate(cs_network_run *run, const cs_accumulation_options *options,
-                                cs_error *error);
-cs_status cs_network_batches(cs_network_run *run, int relaxed_workers, int poison, cs_error *error);
 
 /* The option of how a network ends, which all have. */
 extern const char *const cs_network_endings[];

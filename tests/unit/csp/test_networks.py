@@ -31,8 +31,7 @@ def pile():
 
 def plain(solver):
     """A solver of the same options without a network."""
-    given = dict(solver.asked)
-    return cs.Solver(solver.problem, **given)
+    return cs.Solver(solver.problem, **solver.asked)
 
 
 def both(problem, network, **options):
@@ -154,7 +153,7 @@ def test_callback_is_asked_after_each_sweep(pile):
     assert seen == list(range(1, 8))
 
 
-def test_new_values_of_the_problem_keep_the_network(pile):
+def test_new_values_of_the_problem_keep_the_network():
     problem = cs.scenarios.random(80, bodies=40, rng=5)
     solver, other = both(problem, "naive", workers=3, rtol=None, atol=None, max_iterations=9)
     solver.solve()

@@ -64,7 +64,7 @@ def test_alltoall_delivers_each_value_to_its_rank(ranks):
 def test_what_a_rank_receives_is_its_own():
     def write(comm):
         own = np.zeros(3)
-        (other,) = comm.alltoall([own, own])[1 - comm.rank : 2 - comm.rank]
+        other = comm.alltoall([own, own])[1 - comm.rank]
         gathered = comm.allgather(own)
         other += 1
         gathered[1 - comm.rank] += 1
@@ -320,6 +320,8 @@ def test_bad_arguments_are_refused():
             comm.timeout = -1
         with pytest.raises(ValueError, match="timeout is 0"):
             communicator(timeout=0)
+        with pytest.raises(TypeError, match="timeout is 'long': a number is needed"):
+            communicator(timeout="long")
         assert communicator(timeout=7).timeout == 7
         assert isinstance(comm, Communicator)
 
