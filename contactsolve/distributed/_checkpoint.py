@@ -1,7 +1,7 @@
 """Checkpoints of a distributed solve: what it needs to go on with the same bits.
 
-A checkpoint holds values of contacts and bodies by their numbers in the whole problem, so that any
-number of ranks can go on from it.
+A checkpoint holds values of contacts, of bodies and of parts by their numbers in the whole problem,
+so that any number of ranks can go on from it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsolve.distributed._collective import fetch, together
+from contactsolve.distributed._collective import Spread, fetch, range_of, together
 from contactsolve.distributed._files import Piece, write_pieces
 from contactsolve.distributed._ranges import rows_by_group, spread_rows, spread_velocities, spreads
 from contactsolve.distributed._share import Share, ids_by_group
@@ -34,12 +34,18 @@ class Checkpoint(NamedTuple):
     velocities
         Vectors over the bodies of the share, flat, by name: u. They are stored with their bits,
         because a sum in another order would have others.
+    contacts
+        Numbers of each contact, ``(k,)`` or ``(k, ...)``, by name: the scale of R.
+    parts
+        Numbers of each part of the rank, ``(parts of the rank, ...)``, by name.
     numbers
         Numbers, texts and lists that are the same on all ranks, by name.
     """
 
     rows: dict[str, np.ndarray]
     velocities: dict[str, np.ndarray]
+    contacts: dict[str, np.ndarray]
+    parts: dict[str, np.ndarray]
     numbers: dict[str, Any]
 
 
@@ -70,11 +76,20 @@ def write_checkpoint(
     mark = mark_of(share) if mark is None else mark
     if state.rows:
         each = _together(state.rows, [layout.shape for layout in problem._groups])
-        pieces += _named(share, "rows", state.rows, spread_rows(share, each))
+        pieces += _named(share, "rows", state.rows, spread_rows(share, each), "contact")
+    for name, value in state.contacts.items():
+        each = np.split(value, np.cumsum([layout.contacts for layout in problem._groups])[:-1])
+        pieces += _of_groups(
+            share, f"checkpoint/contacts/{name}", spread_rows(share, each), "contact"
+        )
     if state.velocities:
         each = _together(state.velocities, [shape[:2] for shape in problem._bodies])
         moved = spread_velocities(share, each)
-        pieces += _named(share, "velocities", state.velocities, moved)
+        pieces += _named(share, "velocities", state.velocities, moved, "body")
+    spread = Spread(comm, share.parts)  # parts are spread as ranks own them
+    pieces += [
+        Piece(f"checkpoint/parts/{name}", value, spread) for name, value in state.parts.items()
+    ]
     text = together(comm, json.dumps, state.numbers, allow_nan=True)
 
     def finish(file: Any) -> None:
@@ -91,20 +106,22 @@ def _together(vectors: dict[str, np.ndarray], shapes: list[tuple[int, ...]]) -> 
     return [np.stack(of_group, axis=1) for of_group in zip(*every, strict=True)]
 
 
-def _firsts(share: Share, kind: str) -> tuple[int, ...]:
-    """Return where the groups begin that vectors of a kind are over: of contacts, or of bodies."""
-    return share.contact_first if kind == "rows" else share.body_first
-
-
 def _named(
-    share: Share, kind: str, vectors: dict[str, np.ndarray], values: list[np.ndarray]
+    share: Share, kind: str, vectors: dict[str, np.ndarray], values: list[np.ndarray], what: str
 ) -> list[Piece]:
     """Return the pieces of vectors whose values are ``(n, vectors, m)`` for each group."""
-    groups = list(zip(values, spreads(share, _firsts(share, kind)), strict=True))
+    pieces = []
+    for i, name in enumerate(vectors):
+        own = [value[:, i] for value in values]
+        pieces += _of_groups(share, f"checkpoint/{kind}/{name}", own, what)
+    return pieces
+
+
+def _of_groups(share: Share, name: str, values: list[np.ndarray], kind: str) -> list[Piece]:
+    firsts = share.contact_first if kind == "contact" else share.body_first
     return [
-        Piece(f"checkpoint/{kind}/{name}/{g}", value[:, i], spread)
-        for i, name in enumerate(vectors)
-        for g, (value, spread) in enumerate(groups)
+        Piece(f"{name}/{g}", value, spread)
+        for g, (value, spread) in enumerate(zip(values, spreads(share, firsts), strict=True))
     ]
 
 
@@ -132,50 +149,41 @@ def read_checkpoint(share: Share, path: str | PathLike[str], mark: int | None = 
     """
     comm = share.comm
     mark = mark_of(share) if mark is None else mark
-    rows, velocities, numbers = together(comm, _read_own, share, path, mark)
+    pieces, numbers = together(comm, _read_own, share, path, mark)
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for kind, names in pieces.items():
+        if kind == "parts" or not names:
+            found[kind] = {name: ranges[0] for name, ranges in names.items()}
+            continue
+        own, firsts = (
+            (share.body, share.body_first)
+            if kind == "velocities"
+            else (share.contact, share.contact_first)
+        )
+
+        # All vectors of a group travel together.
+        groups = zip(
+            spreads(share, firsts),
+            zip(*names.values(), strict=True),
+            ids_by_group(own, firsts),
+            strict=True,
+        )
+        each = [fetch(comm, spread, values, ids) for spread, values, ids in groups]
+        flat = kind != "contacts"
+        found[kind] = {
+            name: np.concatenate([one.ravel() if flat else one for one in of_groups])
+            for name, of_groups in zip(names, zip(*each, strict=True), strict=True)
+        }
     return Checkpoint(
-        _fetched(share, "rows", rows, share.contact),
-        _fetched(share, "velocities", velocities, share.body),
-        numbers,
+        found["rows"], found["velocities"], found["contacts"], found["parts"], numbers
     )
-
-
-def _fetched(
-    share: Share, kind: str, vectors: dict[str, list[np.ndarray]], own: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return the vectors of a kind over the share, flat, from the ranges of all ranks.
-
-    Parameters
-    ----------
-    share, kind
-        As for `_named`.
-    vectors
-        This rank's range of each group of each vector, by name.
-    own
-        The contacts or bodies of the share.
-    """
-    if not vectors:
-        return {}
-
-    # All vectors of a group travel together.
-    firsts = _firsts(share, kind)
-    groups = zip(
-        spreads(share, firsts),
-        zip(*vectors.values(), strict=True),
-        ids_by_group(own, firsts),
-        strict=True,
-    )
-    each = [fetch(share.comm, spread, values, ids) for spread, values, ids in groups]
-    return {
-        name: np.concatenate([one.ravel() for one in of_groups])
-        for name, of_groups in zip(vectors, zip(*each, strict=True), strict=True)
-    }
 
 
 def _read_own(
     share: Share, path: str | PathLike[str], mark: int
-) -> tuple[dict[str, list[np.ndarray]], dict[str, list[np.ndarray]], dict[str, Any]]:
-    """Return this rank's ranges of rows and of velocities by name, and the numbers."""
+) -> tuple[dict[str, dict[str, list[np.ndarray]]], dict[str, Any]]:
+    """Return this rank's ranges of all datasets by kind and name, and the numbers."""
+    comm = share.comm
     with Hdf5Reader(Path(path), NEED) as reader:
         kind = check_header(reader, "a distributed solver")
         if kind != "checkpoint":
@@ -190,32 +198,26 @@ def _read_own(
                 "the checkpoint is one of another problem, or of other labels, b or mu"
             )
         numbers = json.loads(reader.fixed_text("checkpoint/numbers"))
-        return (
-            _read_vectors(reader, share, "rows"),
-            _read_vectors(reader, share, "velocities"),
-            numbers,
-        )
-
-
-def _read_vectors(reader: Hdf5Reader, share: Share, kind: str) -> dict[str, list[np.ndarray]]:
-    """Return this rank's range of each group of the vectors of a kind, by name."""
-    if not reader.has(f"checkpoint/{kind}"):
-        return {}
-    found, groups = {}, spreads(share, _firsts(share, kind))
-    for name in reader.names(f"checkpoint/{kind}"):
-        datasets, ranges = reader.numbered(f"checkpoint/{kind}/{name}"), []
-        if len(datasets) != len(groups):
-            raise reader.error(
-                f"/checkpoint/{kind}/{name} has {len(datasets)} groups, and the problem "
-                f"{len(groups)}"
-            )
-        for dataset, spread in zip(datasets, groups, strict=True):
-            count = reader.length(dataset)
-            if count != spread.count:
-                raise reader.error(f"/{dataset} has {count} rows, not those of the problem")
-            ranges.append(reader.part_of(dataset, "fiu", spread.begin, spread.end))
-        found[name] = ranges
-    return found
+        found: dict[str, dict[str, list[np.ndarray]]] = {}
+        for kind in ("rows", "velocities", "contacts", "parts"):
+            found[kind] = {}
+            names = reader.names(f"checkpoint/{kind}") if reader.has(f"checkpoint/{kind}") else []
+            for name in names:
+                at = f"checkpoint/{kind}/{name}"
+                if kind == "parts":
+                    first, end = range_of(comm.rank, parts, comm.size)
+                    found[kind][name] = [reader.part_of(at, "fiu", first, end)]
+                    continue
+                firsts = share.body_first if kind == "velocities" else share.contact_first
+                ranges = []
+                for g, dataset in enumerate(reader.numbered(at)):
+                    count = reader.length(dataset)
+                    if g + 1 >= len(firsts) or count != firsts[g + 1] - firsts[g]:
+                        raise reader.error(f"/{dataset} has {count} rows, not those of the problem")
+                    begin, end = range_of(comm.rank, count, comm.size)
+                    ranges.append(reader.part_of(dataset, "fiu", begin, end))
+                found[kind][name] = ranges
+        return found, numbers
 
 
 # ---- the mark of a problem ----------------------------------------------------------------------

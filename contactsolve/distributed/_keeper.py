@@ -180,7 +180,7 @@ def _sorted_out(state: dict[str, Any], alike: dict[str, str]) -> Checkpoint:
         "alike": alike,
         "state": {**state, **lists, "scalars": state["scalars"].hex()},
     }
-    return Checkpoint(rows, velocities, numbers)
+    return Checkpoint(rows, velocities, {}, {}, numbers)
 
 
 def _vectors(values: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:

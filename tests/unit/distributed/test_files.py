@@ -211,9 +211,13 @@ def state_of(share, problem: cs.Problem, factor: float) -> Checkpoint:
         )
         for a, b, d in zip(firsts, firsts[1:], [s[1] for s in problem._bodies], strict=False)
     ]
+    size, rank = share.comm.size, share.comm.rank
+    own = np.arange(share.parts * rank // size, share.parts * (rank + 1) // size)
     return Checkpoint(
         {"impulses": np.concatenate([one.ravel() for one in rows])},
         {"u": np.concatenate([one.ravel() for one in bodies])},
+        {"scale": share.contact * factor, "visits": share.contact[:, None] + np.arange(2)},
+        {"sums": own[:, None] * factor},
         {"iteration": 7, "best": 0.1 * factor, "merit": float("inf"), "method": "nesterov"},
     )
 
@@ -237,7 +241,7 @@ def test_checkpoints_go_on_with_other_ranks(tmp_path, name):
         for size in (1, 4):
             for found, wanted in on_ranks(size, read, factor):
                 assert found.numbers == wanted.numbers
-                for kind in ("rows", "velocities"):
+                for kind in ("rows", "velocities", "contacts", "parts"):
                     ours, theirs = getattr(found, kind), getattr(wanted, kind)
                     assert ours.keys() == theirs.keys()
                     for one, array in ours.items():
@@ -271,27 +275,6 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
     assert "this file holds a problem, not a checkpoint" in str(
         refused(2, read, problem, labels, 3)
     )
-
-
-def test_a_checkpoint_without_a_group_is_refused(tmp_path):
-    problem, path = PROBLEMS["joined"](), tmp_path / "state.hdf5"
-    labels = random_labels(problem, 3)
-
-    def shared(comm):
-        return distributed.scatter(problem, labels=labels, parts=3, comm=comm).share
-
-    def written(comm):
-        write_checkpoint(shared(comm), path, state_of(shared(comm), problem, 1.0))
-
-    on_ranks(2, written)
-    with h5py.File(path, "r+") as file:
-        file.move("checkpoint/velocities/u/1", "checkpoint/other")
-    message = str(refused(2, lambda comm: read_checkpoint(shared(comm), path)))
-    assert "/checkpoint/velocities/u has 1 groups, and the problem 2" in message
-    with h5py.File(path, "r+") as file:
-        file["checkpoint/velocities/u/1"] = np.zeros((4, 3))
-    message = str(refused(2, lambda comm: read_checkpoint(shared(comm), path)))
-    assert "/checkpoint/velocities/u/1 has 4 rows, not those of the problem" in message
 
 
 def test_the_documented_datasets_are_those_of_the_files(tmp_path):
