@@ -35,9 +35,9 @@ class Checkpoint(NamedTuple):
         Vectors over the bodies of the share, flat, by name: u. They are stored with their bits,
         because a sum in another order would have others.
     contacts
-        Numbers of each contact, ``(k,)`` or ``(k, ...)``, by name: the scale of R.
+        Numbers of each contact, ``(k,)`` or ``(k, ...)``, by name. Solves write none.
     parts
-        Numbers of each part of the rank, ``(parts of the rank, ...)``, by name.
+        Numbers of each part of the rank, ``(parts of the rank, ...)``, by name. Solves write none.
     numbers
         Numbers, texts and lists that are the same on all ranks, by name.
     """
@@ -209,13 +209,16 @@ def _read_own(
                     found[kind][name] = [reader.part_of(at, "fiu", first, end)]
                     continue
                 firsts = share.body_first if kind == "velocities" else share.contact_first
-                ranges = []
-                for g, dataset in enumerate(reader.numbered(at)):
+                groups, datasets, ranges = spreads(share, firsts), reader.numbered(at), []
+                if len(datasets) != len(groups):
+                    raise reader.error(
+                        f"/{at} has {len(datasets)} groups, and the problem {len(groups)}"
+                    )
+                for dataset, spread in zip(datasets, groups, strict=True):
                     count = reader.length(dataset)
-                    if g + 1 >= len(firsts) or count != firsts[g + 1] - firsts[g]:
+                    if count != spread.count:
                         raise reader.error(f"/{dataset} has {count} rows, not those of the problem")
-                    begin, end = range_of(comm.rank, count, comm.size)
-                    ranges.append(reader.part_of(dataset, "fiu", begin, end))
+                    ranges.append(reader.part_of(dataset, "fiu", spread.begin, spread.end))
                 found[kind][name] = ranges
         return found, numbers
 

@@ -277,6 +277,27 @@ def test_a_checkpoint_of_another_problem_is_refused(tmp_path):
     )
 
 
+def test_a_checkpoint_without_a_group_is_refused(tmp_path):
+    problem, path = PROBLEMS["joined"](), tmp_path / "state.hdf5"
+    labels = random_labels(problem, 3)
+
+    def shared(comm):
+        return distributed.scatter(problem, labels=labels, parts=3, comm=comm).share
+
+    def written(comm):
+        write_checkpoint(shared(comm), path, state_of(shared(comm), problem, 1.0))
+
+    on_ranks(2, written)
+    with h5py.File(path, "r+") as file:
+        file.move("checkpoint/velocities/u/1", "checkpoint/other")
+    message = str(refused(2, lambda comm: read_checkpoint(shared(comm), path)))
+    assert "/checkpoint/velocities/u has 1 groups, and the problem 2" in message
+    with h5py.File(path, "r+") as file:
+        file["checkpoint/velocities/u/1"] = np.zeros((4, 3))
+    message = str(refused(2, lambda comm: read_checkpoint(shared(comm), path)))
+    assert "/checkpoint/velocities/u/1 has 4 rows, not those of the problem" in message
+
+
 def test_the_documented_datasets_are_those_of_the_files(tmp_path):
     text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
     own = set(re.findall(r"^\| `([^`]+)` \|", text[text.index("## Files of many") :], re.MULTILINE))
