@@ -1,6 +1,5 @@
 """Networks of processes: the bits of the same sweeps without one, S1's figures, and bad input."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from repository import ROOT
 
 NAMES = cs.csp.names()
 S1_RULES = {"r_factor": 5.0, "rollback": 5, "rollback_growth": 1.0, "instructions": "scalar"}
@@ -280,7 +278,6 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_a_network(tmp_path, name):
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS, name], stdout=subprocess.PIPE, text=True, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
     ) as process:  # fmt: skip
         assert process.stdout.readline() == "begun\n"
         threading.Event().wait(0.5)
