@@ -2,9 +2,11 @@
 
 #include "core/ascending.h"
 #include "core/error.h"
+#include "problem/adjacency.h"
 #include "transport/transport.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Bodies of neighbours whose numbers travel: those of one neighbour after another, ascending. */
@@ -113,14 +115,11 @@ static void describe_bodies(cs_ranks *ranks)
 static int ends_of(const cs_problem *problem, int64_t block, int64_t body[CS_MAX_PARTNERS])
 {
     const cs_block_group *group = cs_block_group_of(problem, block);
-    int count = 0;
-    for (int s = 0; s < cs_block_partners(group); s++) {
-        int64_t index = block - group->first_block, end = cs_partner_body(group, index, s);
-        int known = !cs_partner_moves(group, index, s);
-        for (int i = 0; i < count; i++) known |= body[i] == end;
-        if (!known) body[count++] = end;
-    }
-    return count;
+    int64_t index = block - group->first_block, place[CS_MAX_PARTNERS];
+    int partners = cs_block_partners(group);
+    for (int s = 0; s < partners; s++)
+        place[s] = cs_partner_moves(group, index, s) ? cs_partner_body(group, index, s) : -1;
+    return cs_distinct_bodies(place, partners, body);
 }
 
 /* Whether a rank has the block, because it owns one of its bodies. */
@@ -253,13 +252,10 @@ out:
 /* The place of a body among those that travel to neighbour n; -1 if it does not. */
 static int64_t find_send(const neighbour_lists *lists, int64_t n, int64_t body)
 {
-    int64_t low = lists->first_send[n], high = lists->first_send[n + 1];
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (lists->send[middle] < body) low = middle + 1;
-        else high = middle;
-    }
-    return low < lists->first_send[n + 1] && lists->send[low] == body ? low : -1;
+    int64_t first = lists->first_send[n], count = lists->first_send[n + 1] - first;
+    const int64_t *found =
+        bsearch(&body, lists->send + first, (size_t)count, sizeof body, cs_compare_64);
+    return found ? found - lists->send : -1;
 }
 
 /* Notes that own bodies of a block travel after a stage to the neighbours that have them but do not visit the block. */
