@@ -50,8 +50,8 @@ struct cs_ranks {
     carrier *back; /* (stages): u after each disjoint stage, to the owners from whoever visited */
     carrier *changes;  /* (stages): of u in concurrent stages, to the bodies' owners */
     carrier impulses;  /* of contacts that one rank visits and others have */
-    int64_t *visits;   /* (stages): of all ranks */
-    int64_t rows;      /* of the whole problem */
+    double *visits;    /* (stages): of all ranks; whole numbers */
+    double rows;       /* of the whole problem; a whole number */
     cs_gather numbers; /* CS_RANKS_NUMBERS of each rank */
     cs_gather parts;   /* of each rank: TALLIED numbers, and one of each of its parts */
 };
@@ -629,16 +629,35 @@ const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count)
     return cs_gather_run(&ranks->numbers, &ranks->failure) ? NULL : ranks->numbers.all;
 }
 
+/* How many of the numbers that are left go in the next message. */
+static int in_message(int64_t left)
+{
+    return left < CS_RANKS_NUMBERS ? (int)left : CS_RANKS_NUMBERS;
+}
+
 void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count)
 {
     for (int64_t first = 0; ranks && first < count; first += CS_RANKS_NUMBERS) {
-        int some = count - first < CS_RANKS_NUMBERS ? (int)(count - first) : CS_RANKS_NUMBERS;
+        int some = in_message(count - first);
         const double *all = cs_ranks_gather(ranks, values + first, some);
         for (int r = 0; all && r < ranks->ranks; r++)
             for (int i = 0; i < some; i++) {
                 double other = all[r * CS_RANKS_NUMBERS + i], *value = &values[first + i];
                 if (other > *value || isnan(other)) *value = other;
             }
+    }
+}
+
+void cs_ranks_totals(cs_ranks *ranks, double *values, int64_t count)
+{
+    for (int64_t first = 0; ranks && first < count; first += CS_RANKS_NUMBERS) {
+        int some = in_message(count - first);
+        const double *all = cs_ranks_gather(ranks, values + first, some);
+        for (int i = 0; all && i < some; i++) {
+            values[first + i] = 0;
+            for (int r = 0; r < ranks->ranks; r++)
+                values[first + i] += all[r * CS_RANKS_NUMBERS + i];
+        }
     }
 }
 
@@ -693,9 +712,12 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
     return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
 }
 
-int64_t cs_ranks_rows(const cs_ranks *ranks) { return ranks->rows; }
+int64_t cs_ranks_rows(const cs_ranks *ranks) { return (int64_t)ranks->rows; }
 
-int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage) { return ranks->visits[stage]; }
+int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage)
+{
+    return (int64_t)ranks->visits[stage];
+}
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
@@ -709,7 +731,7 @@ static cs_status take(cs_ranks *ranks, cs_error *error)
     ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
     ranks->back = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->back);
     ranks->changes = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->changes);
-    ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(int64_t));
+    ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(double));
     cs_status status = cs_arena_status(&ranks->arena, error, "the share of a rank");
     if (status) return status;
     describe_bodies(ranks);
@@ -735,29 +757,18 @@ static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
     return status;
 }
 
-/* Counts the visits of all ranks in each stage. Collective. */
-static void count_visits(cs_ranks *ranks)
+/* Counts the visits of all ranks in each stage, and the rows of the whole problem. Collective. */
+static void count_all(cs_ranks *ranks)
 {
     const cs_share *share = ranks->share;
-    for (int64_t s = 0; s < share->stages; s++) {
-        double own = 0;
+    for (int64_t s = 0; s < share->stages; s++)
         for (int64_t i = share->start[s]; i < share->start[s + 1]; i++)
-            own += cs_ranks_own(ranks, share->part[share->block[i]]);
-        const double *all = cs_ranks_gather(ranks, &own, 1);
-        for (int r = 0; all && r < ranks->ranks; r++)
-            ranks->visits[s] += (int64_t)all[r * CS_RANKS_NUMBERS];
-    }
-}
-
-/* Counts the rows of the whole problem. Collective. */
-static void count_rows(cs_ranks *ranks)
-{
-    double own = 0;
+            ranks->visits[s] += cs_ranks_own(ranks, share->part[share->block[i]]);
     for (int64_t k = 0; k < ranks->problem->blocks; k++)
-        if (cs_ranks_own(ranks, ranks->share->part[k]))
-            own += cs_block_group_of(ranks->problem, k)->rows;
-    const double *all = cs_ranks_gather(ranks, &own, 1);
-    for (int r = 0; all && r < ranks->ranks; r++) ranks->rows += (int64_t)all[r * CS_RANKS_NUMBERS];
+        if (cs_ranks_own(ranks, share->part[k]))
+            ranks->rows += cs_block_group_of(ranks->problem, k)->rows;
+    cs_ranks_totals(ranks, ranks->visits, share->stages);
+    cs_ranks_totals(ranks, &ranks->rows, 1);
 }
 
 /* Makes the exchanges. Collective. */
@@ -803,8 +814,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
     }
     if (!status) status = make_carriers(ranks, real_size, error);
     if (!status) {
-        count_visits(ranks);
-        count_rows(ranks);
+        count_all(ranks);
         status = cs_ranks_status(ranks, error);
     }
     if (!status) return CS_OK;

@@ -5,8 +5,8 @@
  *     decisions   largest, any, all; sums of parts                      cs_ranks_largest, ..., cs_ranks_sum
  *
  * All ranks make the same calls in the same order, because each decision is made from the same numbers on all of them. No
- * call adds numbers of two ranks: sums are taken over parts, and then added in the order of the parts. The results of a
- * solve depend on its parts, therefore, but not on ranks.
+ * call adds numbers of two ranks that are not whole: sums are taken over parts, and then added in the order of the parts. The
+ * results of a solve depend on its parts, therefore, but not on ranks.
  *
  * The first failure stays: calls after it return at once, what they were given remains, and cs_ranks_status reports it. Every
  * function takes NULL for a problem that is on one rank, and then does nothing. */
@@ -57,6 +57,9 @@ const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count);
 
 /* values (count) <- the largest of all ranks; a NaN of some rank stays. */
 void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count);
+
+/* values (count) <- their sums over all ranks; whole numbers, whose sums are exact in any order. */
+void cs_ranks_totals(cs_ranks *ranks, double *values, int64_t count);
 
 /* Whether the flag is set on any rank, on all ranks. */
 int cs_ranks_any(cs_ranks *ranks, int flag);
