@@ -124,8 +124,7 @@ static void refresh(void *state)
 {
     cs_packed *packed = &((cs_cpu *)state)->packed;
     packed->scheme->refresh[packed->dtype](packed);
-    if (packed->ranks)
-        cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
+    cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
 }
 
 static void subtract_products(void *state)

@@ -73,13 +73,10 @@ cs_status cs_ranks_status(const cs_ranks *ranks, cs_error *error)
 
 cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error)
 {
-    cs_error own = {0};
+    cs_error ignored = {0};
     if (!ranks) return status;
     if (has_failed(ranks)) return status ? status : cs_ranks_status(ranks, error);
-    if (status && error) own = *error;
-    own.status = status;
-    status = cs_transport_agree(ranks->transport, status, &own);
-    if (status && error) *error = own;
+    status = cs_transport_agree(ranks->transport, status, error ? error : &ignored);
     ranks->agreed = status != CS_OK;
     return status;
 }
@@ -801,9 +798,8 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
         status = cs_share_check(share, problem, count, error);
     }
     if (!status) status = take(ranks, error);
-    cs_error own = status && error ? *error : (cs_error){.status = status};
-    status = cs_transport_agree(transport, status, &own);
-    if (status && error) *error = own;
+    cs_error ignored = {0};
+    status = cs_transport_agree(transport, status, error ? error : &ignored);
     *known = status != CS_OK;
 
     /* What they tell each other. */
@@ -843,7 +839,6 @@ void cs_ranks_free(cs_ranks *ranks)
 
 /* ---- figures --------------------------------------------------------------------------------------- */
 
-int cs_ranks_rank(const cs_ranks *ranks) { return ranks ? ranks->rank : 0; }
 int cs_ranks_count(const cs_ranks *ranks) { return ranks ? ranks->ranks : 1; }
 const cs_share *cs_ranks_share(const cs_ranks *ranks) { return ranks ? ranks->share : NULL; }
 

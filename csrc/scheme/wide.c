@@ -287,8 +287,8 @@ static const cs_wide_kernels *choose_kernels(const cs_packed *packed, const cs_l
         return given;
     }
     for (int i = CS_INSTRUCTION_SETS - 1; i >= 0; i--) {
-        int lanes = builds[i]->lanes[packed->dtype], runs = cs_instructions_run(i);
-        if (packed->ranks) runs = cs_ranks_all(packed->ranks, runs);
+        int lanes = builds[i]->lanes[packed->dtype];
+        int runs = cs_ranks_all(packed->ranks, cs_instructions_run(i));
         if (runs && lanes >= CS_WORTH_LANES &&
             lay_groups(packed, local, lanes, pieces, touched, to) >= CS_WORTH_FILL)
             return builds[i];
@@ -341,8 +341,7 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
         fitting += has_kernel(packed, g, local[g]);
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
     int fit = stages_fit(packed) && velocities_fit(packed);
-    if (packed->ranks) fit = cs_ranks_all(packed->ranks, fit);
-    if (!fit) return CS_OK;
+    if (!cs_ranks_all(packed->ranks, fit)) return CS_OK;
 
     /* Batches can update u after each visit or recompute it, but not add or accumulate changes. */
     cs_velocities velocities = cs_velocities_of(packed);
