@@ -545,8 +545,8 @@ static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_er
     return status;
 }
 
-/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that goes
- * out at out_place[i], and of the i-th one that comes in at in_place[i]. */
+/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that
+ * goes out at out_place[i], and of the i-th one that comes in at in_place[i]. */
 static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place,
                        const int64_t *out_place, const int64_t *in_place)
 {
