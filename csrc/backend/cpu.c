@@ -124,14 +124,25 @@ static void refresh(void *state)
 {
     cs_packed *packed = &((cs_cpu *)state)->packed;
     packed->scheme->refresh[packed->dtype](packed);
-    if (packed->ranks)
-        cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
+    cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
 }
 
 static void subtract_products(void *state)
 {
     cs_packed *packed = &((cs_cpu *)state)->packed;
     packed->scheme->subtract_products(packed);
+}
+
+/* Counts a sweep that has been made, and tests it for divergence. Returns the alarm. */
+static int count_sweep(cs_sweep_call *call)
+{
+    cs_best_sweep *best = call->best;
+    call->made++;
+    if (!best) return 0;
+    best->number++;
+    call->alarm = cs_best_is_exceeded(best, &call->stats);
+    if (!call->alarm) cs_best_update(best, &call->stats);
+    return call->alarm;
 }
 
 /* A call whose sweeps a network makes. */
@@ -144,15 +155,10 @@ typedef struct network_sweeps {
 static int judge(void *context, const cs_sweep_stats *stats, void **keep)
 {
     network_sweeps *s = context;
-    cs_best_sweep *best = s->call->best;
-    s->call->stats = *stats;
-    s->call->made++;
-    if (!best) return 0;
-    best->number++;
-    s->call->alarm = cs_best_is_exceeded(best, stats);
-    if (s->call->alarm) return 1;
-    cs_best_update(best, stats);
-    if (best->best_is_current && s->call->made < s->call->most) *keep = s->cpu->best;
+    cs_sweep_call *call = s->call;
+    call->stats = *stats;
+    if (count_sweep(call)) return 1;
+    if (call->best && call->best->best_is_current && call->made < call->most) *keep = s->cpu->best;
     return 0;
 }
 
@@ -191,13 +197,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         packed->backwards = call->backwards;
         cs_sweep(packed, &call->stats);
         call->backwards = call->alternates && !call->backwards;
-        call->made++;
-
-        /* Test for divergence. */
-        if (!best) continue;
-        best->number++;
-        call->alarm = cs_best_is_exceeded(best, &call->stats);
-        if (!call->alarm) cs_best_update(best, &call->stats);
+        count_sweep(call);
     }
     call->products = packed->products - before;
     return cs_ranks_status(packed->ranks, error);

@@ -31,8 +31,7 @@ static void fill(cs_packed *packed, const double *rho)
 cs_status cs_pack_scales(cs_packed *packed, const cs_pack_request *request, int *measures,
                          cs_arena *arena, cs_error *error)
 {
-    *measures = request->rho && is_measurable(packed);
-    if (packed->ranks) *measures = cs_ranks_all(packed->ranks, *measures);
+    *measures = cs_ranks_all(packed->ranks, request->rho && is_measurable(packed));
     if (!*measures) return CS_OK;
     for (int g = 0; g < packed->problem->block_groups; g++) {
         cs_packed_group *group = &packed->group[g];

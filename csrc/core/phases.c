@@ -179,3 +179,22 @@ void cs_phases_run(const cs_phases *phases, int threads)
     const cs_rounds rounds = {.list = phases, .chosen = once};
     cs_rounds_run(&rounds, threads);
 }
+
+/* Phases of a longer list, from number `first` on. */
+typedef struct part_of_list {
+    const cs_phases *phases;
+    int64_t first;
+} part_of_list;
+
+static void run_of_list(void *context, int64_t phase, int64_t task)
+{
+    const part_of_list *part = context;
+    part->phases->run(part->phases->context, part->first + phase, task);
+}
+
+void cs_phases_run_part(const cs_phases *phases, int64_t first, int64_t end, int threads)
+{
+    part_of_list part = {phases, first};
+    if (first == end) return;
+    cs_phases_run(&(cs_phases){end - first, phases->phase + first, run_of_list, &part}, threads);
+}

@@ -30,6 +30,9 @@ typedef struct cs_phases {
 /* Runs all phases on so many threads, which have the caller's mode for denormals. */
 void cs_phases_run(const cs_phases *phases, int threads);
 
+/* The same for the phases first ... end - 1, which keep their numbers. */
+void cs_phases_run_part(const cs_phases *phases, int64_t first, int64_t end, int threads);
+
 /* Rounds: lists of phases, one after another, where the last phase of a round decides which list follows. A thread that was
  * off its core reads the decisions that it has missed. */
 enum { CS_NO_ROUND = 255 };

@@ -2,9 +2,11 @@
 
 #include "core/ascending.h"
 #include "core/error.h"
+#include "problem/adjacency.h"
 #include "transport/transport.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Bodies of neighbours whose numbers travel: those of one neighbour after another, ascending. */
@@ -48,8 +50,8 @@ struct cs_ranks {
     carrier *back; /* (stages): u after each disjoint stage, to the owners from whoever visited */
     carrier *changes;  /* (stages): of u in concurrent stages, to the bodies' owners */
     carrier impulses;  /* of contacts that one rank visits and others have */
-    int64_t *visits;   /* (stages): of all ranks */
-    int64_t rows;      /* of the whole problem */
+    double *visits;    /* (stages): of all ranks; whole numbers */
+    double rows;       /* of the whole problem; a whole number */
     cs_gather numbers; /* CS_RANKS_NUMBERS of each rank */
     cs_gather parts;   /* of each rank: TALLIED numbers, and one of each of its parts */
 };
@@ -71,13 +73,10 @@ cs_status cs_ranks_status(const cs_ranks *ranks, cs_error *error)
 
 cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error)
 {
-    cs_error own = {0};
+    cs_error ignored = {0};
     if (!ranks) return status;
     if (has_failed(ranks)) return status ? status : cs_ranks_status(ranks, error);
-    if (status && error) own = *error;
-    own.status = status;
-    status = cs_transport_agree(ranks->transport, status, &own);
-    if (status && error) *error = own;
+    status = cs_transport_agree(ranks->transport, status, error ? error : &ignored);
     ranks->agreed = status != CS_OK;
     return status;
 }
@@ -113,14 +112,11 @@ static void describe_bodies(cs_ranks *ranks)
 static int ends_of(const cs_problem *problem, int64_t block, int64_t body[CS_MAX_PARTNERS])
 {
     const cs_block_group *group = cs_block_group_of(problem, block);
-    int count = 0;
-    for (int s = 0; s < cs_block_partners(group); s++) {
-        int64_t index = block - group->first_block, end = cs_partner_body(group, index, s);
-        int known = !cs_partner_moves(group, index, s);
-        for (int i = 0; i < count; i++) known |= body[i] == end;
-        if (!known) body[count++] = end;
-    }
-    return count;
+    int64_t index = block - group->first_block, place[CS_MAX_PARTNERS];
+    int partners = cs_block_partners(group);
+    for (int s = 0; s < partners; s++)
+        place[s] = cs_partner_moves(group, index, s) ? cs_partner_body(group, index, s) : -1;
+    return cs_distinct_bodies(place, partners, body);
 }
 
 /* Whether a rank has the block, because it owns one of its bodies. */
@@ -253,13 +249,10 @@ out:
 /* The place of a body among those that travel to neighbour n; -1 if it does not. */
 static int64_t find_send(const neighbour_lists *lists, int64_t n, int64_t body)
 {
-    int64_t low = lists->first_send[n], high = lists->first_send[n + 1];
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (lists->send[middle] < body) low = middle + 1;
-        else high = middle;
-    }
-    return low < lists->first_send[n + 1] && lists->send[low] == body ? low : -1;
+    int64_t first = lists->first_send[n], count = lists->first_send[n + 1] - first;
+    const int64_t *found =
+        bsearch(&body, lists->send + first, (size_t)count, sizeof body, cs_compare_64);
+    return found ? found - lists->send : -1;
 }
 
 /* Notes that own bodies of a block travel after a stage to the neighbours that have them but do not visit the block. */
@@ -344,6 +337,12 @@ static int travels(const unsigned char *stages, int64_t width, int64_t i, int64_
     return stage < 0 || (stages[i * width + stage / 8] >> (stage % 8) & 1);
 }
 
+/* The bytes of an item. */
+static int64_t item_bytes(const carrier *c, int64_t item)
+{
+    return (int64_t)c->size * (c->width ? c->width[item] : 1);
+}
+
 /* body <- those of `all` (first[n] ... for each neighbour) that travel after a stage; bytes (neighbours) of each. Returns
  * their number. */
 static int64_t choose(const cs_ranks *ranks, const int64_t *all, const int64_t *first,
@@ -414,76 +413,78 @@ out:
     return status;
 }
 
-/* Sorted pairs rank * items + item, each once. */
+/* Pairs of a rank and what goes there or comes from there: rank * count + number. A number is that of a row; of a body; or,
+ * for the changes of a part, part * bodies + body. */
 typedef struct pairs {
     int64_t *pair, count;
 } pairs;
 
-/* items and bytes (neighbours) <- the items of the pairs, by neighbour. */
-static void take_pairs(const cs_ranks *ranks, const pairs *from, int64_t items, const carrier *c,
-                       int64_t *item, int64_t *bytes)
+/* What the numbers of pairs are of. */
+typedef struct numbering {
+    int64_t parts; /* 1: numbers have no part */
+    int64_t items; /* bodies or rows */
+} numbering;
+
+/* item, part (NULL: numbers have none) and bytes (neighbours) <- those of the pairs, by neighbour. */
+static void take_pairs(const cs_ranks *ranks, const pairs *from, numbering of, const carrier *c,
+                       int64_t *item, int64_t *part, int64_t *bytes)
 {
-    int64_t i = 0;
+    int64_t i = 0, numbers = of.parts * of.items;
     for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
         bytes[n] = 0;
-        for (; i < from->count && from->pair[i] / items == ranks->lists.rank[n]; i++) {
-            item[i] = from->pair[i] % items;
-            bytes[n] += (c->width ? c->width[item[i]] : 1) * (int64_t)c->size;
+        for (; i < from->count && from->pair[i] / numbers == ranks->lists.rank[n]; i++) {
+            item[i] = from->pair[i] % of.items;
+            if (part) part[i] = from->pair[i] % numbers / of.items;
+            bytes[n] += item_bytes(c, item[i]);
         }
     }
 }
 
-/* bytes (neighbours) <- those of pairs of rank and part * bodies + body. */
-static void add_bytes(const cs_ranks *ranks, const pairs *from, int64_t items, const carrier *c,
-                      int64_t *bytes)
-{
-    int64_t i = 0, bodies = ranks->problem->bodies;
-    for (int64_t n = 0; n < ranks->lists.neighbours; n++) {
-        bytes[n] = 0;
-        for (; i < from->count && from->pair[i] / items == ranks->lists.rank[n]; i++)
-            bytes[n] += ranks->dof[from->pair[i] % items % bodies] * (int64_t)c->size;
-    }
-}
-
-/* Makes the carrier of items that go to ranks and come from ranks. Collective. */
-static cs_status make_carrier_of_pairs(cs_ranks *ranks, pairs *send, pairs *receive, int64_t items,
+/* Sorts the pairs, and makes the carrier of what goes to ranks and comes from ranks. Collective. */
+static cs_status make_carrier_of_pairs(cs_ranks *ranks, pairs *send, pairs *receive, numbering of,
                                        const int *width, size_t size, const char *what, carrier *c,
                                        cs_error *error)
 {
-    cs_arena scratch = {0};
+    cs_arena scratch = {0}, *arena = &ranks->arena;
     int64_t neighbours = ranks->lists.neighbours;
     int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
     int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
     send->count = cs_sort_distinct_64(send->pair, send->count);
     receive->count = cs_sort_distinct_64(receive->pair, receive->count);
     *c = (carrier){.size = size, .width = width, .sends = send->count, .receives = receive->count};
-    c->send = cs_arena_take(&ranks->arena, send->count, sizeof(int64_t));
-    c->receive = cs_arena_take(&ranks->arena, receive->count, sizeof(int64_t));
-    cs_status status = CS_OK;
-    if (!send_bytes || !receive_bytes || !c->send || !c->receive)
-        status = cs_no_memory(error, "the neighbours of a rank");
+    c->send = cs_arena_take(arena, c->sends, sizeof(int64_t));
+    c->receive = cs_arena_take(arena, c->receives, sizeof(int64_t));
+    if (of.parts > 1) {
+        c->send_part = cs_arena_take(arena, c->sends, sizeof(int64_t));
+        c->receive_part = cs_arena_take(arena, c->receives, sizeof(int64_t));
+    }
+    cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+    if (!status) status = cs_arena_status(arena, error, "the neighbours of a rank");
     if (!status) {
-        take_pairs(ranks, send, items, c, c->send, send_bytes);
-        take_pairs(ranks, receive, items, c, c->receive, receive_bytes);
+        take_pairs(ranks, send, of, c, c->send, c->send_part, send_bytes);
+        take_pairs(ranks, receive, of, c, c->receive, c->receive_part, receive_bytes);
         status = finish_carrier(ranks, what, send_bytes, receive_bytes, c, error);
     }
     cs_arena_clear(&scratch);
     return status;
 }
 
-/* Adds to the pairs of a disjoint stage the bodies of one block that come back to their owners, from the rank that visits
- * it. */
-static void note_return(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
+/* Adds to the pairs the bodies of a block whose velocities go to their owners, from the rank that visits the block: as
+ * they are, in a disjoint stage, or the changes of the block's part, in a concurrent one. */
+static void note_bodies(const cs_ranks *ranks, int64_t block, numbering of, pairs *send,
+                        pairs *receive)
 {
     const cs_share *share = ranks->share;
-    int64_t body[CS_MAX_PARTNERS], bodies = ranks->problem->bodies;
+    int64_t body[CS_MAX_PARTNERS], own = share->part[block], part = of.parts > 1 ? own : 0;
     int ends = ends_of(ranks->problem, block, body);
-    int visitor = cs_owner_of_part(share->part[block], share->parts, ranks->ranks);
+    int visitor = cs_owner_of_part(own, share->parts, ranks->ranks);
     for (int e = 0; e < ends; e++) {
         int owner = ranks->owner[body[e]];
         if (owner == visitor) continue;
-        if (visitor == ranks->rank) send->pair[send->count++] = owner * bodies + body[e];
-        else if (owner == ranks->rank) receive->pair[receive->count++] = visitor * bodies + body[e];
+        if (visitor == ranks->rank)
+            send->pair[send->count++] = (owner * of.parts + part) * of.items + body[e];
+        else if (owner == ranks->rank)
+            receive->pair[receive->count++] = (visitor * of.parts + part) * of.items + body[e];
     }
 }
 
@@ -507,65 +508,6 @@ static void note_impulses(const cs_ranks *ranks, int64_t block, pairs *send, pai
     }
 }
 
-/* Adds to the pairs of a concurrent stage the changes of u that the part of a block makes to bodies of other ranks. An item is
- * part * bodies + body. */
-static void note_changes(const cs_ranks *ranks, int64_t block, pairs *send, pairs *receive)
-{
-    const cs_share *share = ranks->share;
-    int64_t body[CS_MAX_PARTNERS], bodies = ranks->problem->bodies, part = share->part[block];
-    int ends = ends_of(ranks->problem, block, body);
-    int visitor = cs_owner_of_part(part, share->parts, ranks->ranks);
-    for (int e = 0; e < ends; e++) {
-        int owner = ranks->owner[body[e]];
-        if (owner == visitor) continue;
-        if (visitor == ranks->rank)
-            send->pair[send->count++] = (owner * share->parts + part) * bodies + body[e];
-        else if (owner == ranks->rank)
-            receive->pair[receive->count++] = (visitor * share->parts + part) * bodies + body[e];
-    }
-}
-
-/* Turns items part * bodies + body into bodies and parts. */
-static void split_items(int64_t *item, int64_t *part, int64_t count, int64_t bodies)
-{
-    for (int64_t i = 0; i < count; i++) {
-        part[i] = item[i] / bodies;
-        item[i] %= bodies;
-    }
-}
-
-/* Makes the carrier of changes. Collective. */
-static cs_status make_changes(cs_ranks *ranks, pairs *send, pairs *receive, size_t size, carrier *c,
-                              cs_error *error)
-{
-    /* Items, sorted by rank and part; then their bodies, which have the widths. */
-    cs_arena scratch = {0};
-    int64_t bodies = ranks->problem->bodies, neighbours = ranks->lists.neighbours;
-    int64_t items = ranks->share->parts * bodies;
-    int64_t *send_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
-    int64_t *receive_bytes = cs_arena_take(&scratch, neighbours, sizeof(int64_t));
-    send->count = cs_sort_distinct_64(send->pair, send->count);
-    receive->count = cs_sort_distinct_64(receive->pair, receive->count);
-    *c = (carrier){.size = size, .sends = send->count, .receives = receive->count};
-    int64_t **array[] = {&c->send, &c->send_part, &c->receive, &c->receive_part};
-    for (int i = 0; i < 4; i++)
-        *array[i] = cs_arena_take(&ranks->arena, i < 2 ? c->sends : c->receives, sizeof(int64_t));
-    cs_status status = cs_arena_status(&ranks->arena, error, "the neighbours of a rank");
-    if (!status) status = cs_arena_status(&scratch, error, "the neighbours of a rank");
-    if (status) goto out;
-    take_pairs(ranks, send, items, c, c->send, send_bytes);
-    take_pairs(ranks, receive, items, c, c->receive, receive_bytes);
-    split_items(c->send, c->send_part, c->sends, bodies);
-    split_items(c->receive, c->receive_part, c->receives, bodies);
-    c->width = ranks->dof;
-    add_bytes(ranks, send, items, c, send_bytes);
-    add_bytes(ranks, receive, items, c, receive_bytes);
-    status = finish_carrier(ranks, "changes of parts", send_bytes, receive_bytes, c, error);
-out:
-    cs_arena_clear(&scratch);
-    return status;
-}
-
 /* Makes the carriers of disjoint and concurrent stages. Collective. */
 static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_error *error)
 {
@@ -580,38 +522,31 @@ static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_er
                     {cs_arena_take_unset(&scratch, rows, sizeof(int64_t)), 0}};
     cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
 
-    /* Stage by stage. */
+    /* Stage by stage. Changes of a concurrent stage are those of each part. */
     for (int64_t s = 0; s < share->stages && !status; s++) {
         int concurrent = share->kind[s] == CS_CONCURRENT;
         if (share->kind[s] != CS_DISJOINT && !concurrent) continue;
+        numbering of = {concurrent ? share->parts : 1, problem->bodies};
         body[0].count = body[1].count = 0;
         for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
-            if (concurrent) note_changes(ranks, share->block[i], &body[0], &body[1]);
-            else note_return(ranks, share->block[i], &body[0], &body[1]);
+            note_bodies(ranks, share->block[i], of, &body[0], &body[1]);
             note_impulses(ranks, share->block[i], &row[0], &row[1]);
         }
-        if (concurrent)
-            status = make_changes(ranks, &body[0], &body[1], real_size, &ranks->changes[s], error);
-        else
-            status = make_carrier_of_pairs(ranks, &body[0], &body[1], problem->bodies, ranks->dof,
-                                           real_size, "impulses on bodies of others",
-                                           &ranks->back[s], error);
+        status =
+            make_carrier_of_pairs(ranks, &body[0], &body[1], of, ranks->dof, real_size,
+                                  concurrent ? "changes of parts" : "impulses on bodies of others",
+                                  concurrent ? &ranks->changes[s] : &ranks->back[s], error);
     }
     if (!status)
-        status = make_carrier_of_pairs(ranks, &row[0], &row[1], problem->rows, NULL, real_size,
-                                       "impulses of contacts of others", &ranks->impulses, error);
+        status = make_carrier_of_pairs(ranks, &row[0], &row[1], (numbering){1, problem->rows}, NULL,
+                                       real_size, "impulses of contacts of others",
+                                       &ranks->impulses, error);
     cs_arena_clear(&scratch);
     return status;
 }
 
-/* The bytes of an item. */
-static size_t item_bytes(const carrier *c, int64_t item)
-{
-    return c->size * (size_t)(c->width ? c->width[item] : 1);
-}
-
-/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that goes
- * out at out_place[i], and of the i-th one that comes in at in_place[i]. */
+/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that
+ * goes out at out_place[i], and of the i-th one that comes in at in_place[i]. */
 static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place,
                        const int64_t *out_place, const int64_t *in_place)
 {
@@ -621,7 +556,7 @@ static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const in
     const char *in = c->in;
     if (has_failed(ranks) || c->sends + c->receives == 0) return;
     for (int64_t i = 0; i < c->sends; i++) {
-        size_t bytes = item_bytes(c, c->send[i]);
+        size_t bytes = (size_t)item_bytes(c, c->send[i]);
         int64_t at = place ? place[c->send[i]] : out_place[i];
         memcpy(out, (const char *)values + c->size * (size_t)at, bytes);
         out += bytes;
@@ -630,7 +565,7 @@ static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const in
     /* Over, and in. */
     if (cs_exchange_begin(c->exchange, failure) || cs_exchange_end(c->exchange, failure)) return;
     for (int64_t i = 0; i < c->receives; i++) {
-        size_t bytes = item_bytes(c, c->receive[i]);
+        size_t bytes = (size_t)item_bytes(c, c->receive[i]);
         int64_t at = place ? place[c->receive[i]] : in_place[i];
         memcpy((char *)values + c->size * (size_t)at, in, bytes);
         in += bytes;
@@ -691,16 +626,35 @@ const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count)
     return cs_gather_run(&ranks->numbers, &ranks->failure) ? NULL : ranks->numbers.all;
 }
 
+/* How many of the numbers that are left go in the next message. */
+static int in_message(int64_t left)
+{
+    return left < CS_RANKS_NUMBERS ? (int)left : CS_RANKS_NUMBERS;
+}
+
 void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count)
 {
     for (int64_t first = 0; ranks && first < count; first += CS_RANKS_NUMBERS) {
-        int some = count - first < CS_RANKS_NUMBERS ? (int)(count - first) : CS_RANKS_NUMBERS;
+        int some = in_message(count - first);
         const double *all = cs_ranks_gather(ranks, values + first, some);
         for (int r = 0; all && r < ranks->ranks; r++)
             for (int i = 0; i < some; i++) {
                 double other = all[r * CS_RANKS_NUMBERS + i], *value = &values[first + i];
                 if (other > *value || isnan(other)) *value = other;
             }
+    }
+}
+
+void cs_ranks_totals(cs_ranks *ranks, double *values, int64_t count)
+{
+    for (int64_t first = 0; ranks && first < count; first += CS_RANKS_NUMBERS) {
+        int some = in_message(count - first);
+        const double *all = cs_ranks_gather(ranks, values + first, some);
+        for (int i = 0; all && i < some; i++) {
+            values[first + i] = 0;
+            for (int r = 0; r < ranks->ranks; r++)
+                values[first + i] += all[r * CS_RANKS_NUMBERS + i];
+        }
     }
 }
 
@@ -755,9 +709,12 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
     return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
 }
 
-int64_t cs_ranks_rows(const cs_ranks *ranks) { return ranks->rows; }
+int64_t cs_ranks_rows(const cs_ranks *ranks) { return (int64_t)ranks->rows; }
 
-int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage) { return ranks->visits[stage]; }
+int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage)
+{
+    return (int64_t)ranks->visits[stage];
+}
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
@@ -771,7 +728,7 @@ static cs_status take(cs_ranks *ranks, cs_error *error)
     ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
     ranks->back = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->back);
     ranks->changes = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->changes);
-    ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(int64_t));
+    ranks->visits = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof(double));
     cs_status status = cs_arena_status(&ranks->arena, error, "the share of a rank");
     if (status) return status;
     describe_bodies(ranks);
@@ -797,29 +754,18 @@ static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
     return status;
 }
 
-/* Counts the visits of all ranks in each stage. Collective. */
-static void count_visits(cs_ranks *ranks)
+/* Counts the visits of all ranks in each stage, and the rows of the whole problem. Collective. */
+static void count_all(cs_ranks *ranks)
 {
     const cs_share *share = ranks->share;
-    for (int64_t s = 0; s < share->stages; s++) {
-        double own = 0;
+    for (int64_t s = 0; s < share->stages; s++)
         for (int64_t i = share->start[s]; i < share->start[s + 1]; i++)
-            own += cs_ranks_own(ranks, share->part[share->block[i]]);
-        const double *all = cs_ranks_gather(ranks, &own, 1);
-        for (int r = 0; all && r < ranks->ranks; r++)
-            ranks->visits[s] += (int64_t)all[r * CS_RANKS_NUMBERS];
-    }
-}
-
-/* Counts the rows of the whole problem. Collective. */
-static void count_rows(cs_ranks *ranks)
-{
-    double own = 0;
+            ranks->visits[s] += cs_ranks_own(ranks, share->part[share->block[i]]);
     for (int64_t k = 0; k < ranks->problem->blocks; k++)
-        if (cs_ranks_own(ranks, ranks->share->part[k]))
-            own += cs_block_group_of(ranks->problem, k)->rows;
-    const double *all = cs_ranks_gather(ranks, &own, 1);
-    for (int r = 0; all && r < ranks->ranks; r++) ranks->rows += (int64_t)all[r * CS_RANKS_NUMBERS];
+        if (cs_ranks_own(ranks, share->part[k]))
+            ranks->rows += cs_block_group_of(ranks->problem, k)->rows;
+    cs_ranks_totals(ranks, ranks->visits, share->stages);
+    cs_ranks_totals(ranks, &ranks->rows, 1);
 }
 
 /* Makes the exchanges. Collective. */
@@ -852,9 +798,8 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
         status = cs_share_check(share, problem, count, error);
     }
     if (!status) status = take(ranks, error);
-    cs_error own = status && error ? *error : (cs_error){.status = status};
-    status = cs_transport_agree(transport, status, &own);
-    if (status && error) *error = own;
+    cs_error ignored = {0};
+    status = cs_transport_agree(transport, status, error ? error : &ignored);
     *known = status != CS_OK;
 
     /* What they tell each other. */
@@ -865,8 +810,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
     }
     if (!status) status = make_carriers(ranks, real_size, error);
     if (!status) {
-        count_visits(ranks);
-        count_rows(ranks);
+        count_all(ranks);
         status = cs_ranks_status(ranks, error);
     }
     if (!status) return CS_OK;
@@ -895,7 +839,6 @@ void cs_ranks_free(cs_ranks *ranks)
 
 /* ---- figures --------------------------------------------------------------------------------------- */
 
-int cs_ranks_rank(const cs_ranks *ranks) { return ranks ? ranks->rank : 0; }
 int cs_ranks_count(const cs_ranks *ranks) { return ranks ? ranks->ranks : 1; }
 const cs_share *cs_ranks_share(const cs_ranks *ranks) { return ranks ? ranks->share : NULL; }
 

@@ -5,11 +5,12 @@
  *     decisions   largest, any, all; sums of parts                      cs_ranks_largest, ..., cs_ranks_sum
  *
  * All ranks make the same calls in the same order, because each decision is made from the same numbers on all of them. No
- * call adds numbers of two ranks: sums are taken over parts, and then added in the order of the parts. The results of a
- * solve depend on its parts, therefore, but not on ranks.
+ * call adds numbers of two ranks that are not whole: sums are taken over parts, and then added in the order of the parts. The
+ * results of a solve depend on its parts, therefore, but not on ranks.
  *
- * The first failure stays: calls after it return at once, what they were given remains, and cs_ranks_status reports it. Every
- * function takes NULL for a problem that is on one rank, and then does nothing. */
+ * The first failure stays: calls after it return at once, what they were given remains, and cs_ranks_status reports it. A
+ * problem that is on one rank has no cs_ranks: functions take NULL, and then change nothing and return what they are given,
+ * except cs_ranks_gather and those that give what only a cs_ranks has. */
 #ifndef CS_RANKS_H
 #define CS_RANKS_H
 
@@ -26,8 +27,7 @@ cs_status cs_ranks_make(cs_ranks **ranks, const cs_share *share, const cs_proble
                         cs_error *error);
 void cs_ranks_free(cs_ranks *ranks);
 
-/* The rank, the number of ranks, and the share. */
-int cs_ranks_rank(const cs_ranks *ranks);
+/* The number of ranks, and the share. */
 int cs_ranks_count(const cs_ranks *ranks);
 const cs_share *cs_ranks_share(const cs_ranks *ranks);
 
@@ -57,6 +57,9 @@ const double *cs_ranks_gather(cs_ranks *ranks, const double *own, int count);
 
 /* values (count) <- the largest of all ranks; a NaN of some rank stays. */
 void cs_ranks_largest(cs_ranks *ranks, double *values, int64_t count);
+
+/* values (count) <- their sums over all ranks; whole numbers, whose sums are exact in any order. */
+void cs_ranks_totals(cs_ranks *ranks, double *values, int64_t count);
 
 /* Whether the flag is set on any rank, on all ranks. */
 int cs_ranks_any(cs_ranks *ranks, int flag);

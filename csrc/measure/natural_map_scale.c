@@ -216,7 +216,7 @@ static void evaluate_zero(speeds *all)
     const cs_scale_data *data = all->data;
     cs_loop(data->threads, data->problem->blocks, project_zero, all);
     for (int64_t p = 0; p < cs_loop_pieces(data->problem->blocks); p++) all->moved |= all->moves[p];
-    if (data->ranks) all->moved = cs_ranks_any(data->ranks, all->moved);
+    all->moved = cs_ranks_any(data->ranks, all->moved);
     if (!all->moved) return;
     cs_shared_residual_velocity(data->shared, data->problem, data->lambda, data->b, data->velocity,
                                 data->xi);

@@ -1,15 +1,14 @@
 #include "order/priority.h"
 
 #include "core/error.h"
+#include "core/splitmix.h"
 
 const char *const cs_priority_words[] = {"natural", "hash", NULL};
 
 uint64_t cs_contact_hash(int64_t number)
 {
-    uint64_t z = (uint64_t)number + 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    uint64_t state = (uint64_t)number;
+    return cs_splitmix(&state);
 }
 
 /* A hash, and the index of its contact. */

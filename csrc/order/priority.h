@@ -15,8 +15,7 @@ typedef enum cs_priority { CS_PRIORITY_NATURAL, CS_PRIORITY_HASH } cs_priority;
 /* The words of that option, with a NULL at the end. */
 extern const char *const cs_priority_words[];
 
-/* The hash of a contact's number: the output of splitmix64 (Steele, Lea, Flood 2014). Different numbers have different
- * hashes. */
+/* The hash of a contact's number: that of core/splitmix.h. Different numbers have different hashes. */
 uint64_t cs_contact_hash(int64_t number);
 
 /* sequence (count) <- the indices 0 ... count - 1 by ascending hash of number[i]; `number` NULL: of i itself.

@@ -1,14 +1,6 @@
 /* order="random": one random permutation for all sweeps. */
+#include "core/splitmix.h"
 #include "order/schedule.h"
-
-/* One step of splitmix64 (Steele, Lea, Flood 2014): small, and good enough to shuffle with. */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
 
 static cs_status plan_random(const cs_problem *problem, const cs_order_options *options,
                              cs_arena *scratch, cs_plan *plan, cs_error *error)
@@ -19,7 +11,7 @@ static cs_status plan_random(const cs_problem *problem, const cs_order_options *
     uint64_t state = options->seed;
     for (int64_t i = 0; i < problem->blocks; i++) plan->block[i] = i;
     for (int64_t i = problem->blocks - 1; i > 0; i--) {
-        int64_t j = (int64_t)(next(&state) % (uint64_t)(i + 1)), swap = plan->block[i];
+        int64_t j = (int64_t)(cs_splitmix(&state) % (uint64_t)(i + 1)), swap = plan->block[i];
         plan->block[i] = plan->block[j];
         plan->block[j] = swap;
     }

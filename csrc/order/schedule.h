@@ -177,8 +177,9 @@ cs_status cs_plan_divide(const cs_problem *problem, const cs_order_options *opti
 
 /* Gives each block to a part of the problem, by labels of bodies: the lowest label of its movable bodies; that
  * of the part that visits it, in a checkerboard; its number modulo the number of parts, without movable bodies. Sorts the
- * visits of simultaneous and independent stages by these parts and by number, and cuts the stages between parts: sums that are taken part by
- * part do not depend on how many processes share the parts (distributed/ranks.h). Does nothing where A is given. */
+ * visits of simultaneous and independent stages by these parts and by number, and cuts the stages between parts: sums that
+ * are taken part by part do not depend on how many processes share the parts (distributed/ranks.h). Does nothing where A is
+ * given. */
 cs_status cs_plan_own(const cs_problem *problem, const int64_t *labels, cs_arena *scratch,
                       cs_plan *plan, cs_error *error);
 

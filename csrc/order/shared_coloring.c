@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "order/color_set.h"
-#include "problem/problem.h"
+#include "problem/adjacency.h"
 
 enum { BITS = 64 }; /* colours that a body stores as bits */
 
@@ -31,16 +31,9 @@ static int is_taken(const body_colors *at, int64_t color)
 }
 
 /* end <- the distinct bodies of a block. Returns their number. */
-static int ends_of(const cs_shared_coloring *c, int64_t block, int64_t *end)
+static int ends_of(const cs_shared_coloring *c, int64_t block, int64_t end[CS_MAX_PARTNERS])
 {
-    int count = 0;
-    for (int s = 0; s < c->partners; s++) {
-        int64_t body = c->body[block * c->partners + s];
-        int known = body < 0;
-        for (int i = 0; i < count; i++) known |= end[i] == body;
-        if (!known) end[count++] = body;
-    }
-    return count;
+    return cs_distinct_bodies(c->body + block * c->partners, c->partners, end);
 }
 
 /* The lowest colour that is free at all bodies of a block. */

@@ -4,8 +4,8 @@
 
 #include "prox/prox.h"
 
-/* Whether a kernel can visit several contacts at once that are like those of this group. It needs one of four shapes and a fixed,
- * small number of parameters, and cannot call a user's support function. */
+/* Whether a kernel can visit several contacts at once that are like those of this group. It needs one of four shapes and
+ * a fixed, small number of parameters, and cannot call a user's support function. */
 static inline int cs_shape_fits_lanes(const cs_block_group *group)
 {
     const cs_set *set = group->set;

@@ -47,18 +47,25 @@ static inline int64_t cs_adjacency_other(const cs_adjacency *adjacency, int64_t 
     return adjacency->body[entry ^ number];
 }
 
-/* end <- the distinct bodies of a block. Returns their number. */
-static inline int cs_adjacency_ends(const cs_adjacency *adjacency, int64_t block,
-                                    int64_t end[CS_MAX_PARTNERS])
+/* end <- the distinct ones of a block's bodies, which has this many places for them; -1 where immovable or none. Returns
+ * their number. */
+static inline int cs_distinct_bodies(const int64_t *body, int places, int64_t end[CS_MAX_PARTNERS])
 {
-    const int64_t *body = cs_adjacency_bodies(adjacency, block);
     int count = 0;
-    for (int s = 0; s < cs_adjacency_partners(adjacency); s++) {
+    for (int s = 0; s < places; s++) {
         int known = body[s] < 0;
         for (int i = 0; i < count; i++) known |= end[i] == body[s];
         if (!known) end[count++] = body[s];
     }
     return count;
+}
+
+/* end <- the distinct bodies of a block. Returns their number. */
+static inline int cs_adjacency_ends(const cs_adjacency *adjacency, int64_t block,
+                                    int64_t end[CS_MAX_PARTNERS])
+{
+    return cs_distinct_bodies(cs_adjacency_bodies(adjacency, block),
+                              cs_adjacency_partners(adjacency), end);
 }
 
 /* Builds the graph in `arena`. Immovable bodies are left out unless `with_immovable` is set; the fixed

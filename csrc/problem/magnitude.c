@@ -140,14 +140,6 @@ static void sum_blocks(const magnitude *m, int64_t begin, int64_t end)
 
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static void run_blocks(void *context, int64_t phase, int64_t task)
-{
-    const magnitude *m = context;
-    int64_t begin = task * CS_PRODUCT_PIECE, end = begin + CS_PRODUCT_PIECE;
-    (void)phase;
-    sum_blocks(m, begin, lesser(end, m->problem->blocks));
-}
-
 /* A task of phase 0 moves bodies, one of phase 1 sums the rows of blocks. */
 static void run_task(void *context, int64_t phase, int64_t task)
 {
@@ -162,26 +154,14 @@ void cs_magnitude(const cs_shared_products *shared, const cs_problem *problem, c
                   const double *b, double *velocity, double *sum)
 {
     magnitude m = {problem, &shared->adjacency, lambda, b, velocity, sum};
-    int threads = cs_products_threads(shared);
-
-    /* Some velocities are another process's. */
-    if (shared->complete) {
-        cs_phases bodies = {1, shared->phase, run_task, &m},
-                  blocks = {1, shared->phase + 1, run_blocks, &m};
-        if (threads > 1) cs_phases_run(&bodies, threads);
-        else move_all(&m);
-        shared->complete(shared->context, velocity);
-        if (threads > 1) cs_phases_run(&blocks, threads);
-        else sum_blocks(&m, 0, problem->blocks);
+    if (cs_products_threads(shared) > 1) {
+        cs_run_product(shared, run_task, &m, velocity);
         return;
     }
 
     /* One thread goes block by block. */
-    if (threads > 1) {
-        cs_phases_run(&(cs_phases){2, shared->phase, run_task, &m}, threads);
-        return;
-    }
     if (!problem->matrix) move_all(&m);
+    if (shared->complete) shared->complete(shared->context, velocity);
     sum_blocks(&m, 0, problem->blocks);
 }
 

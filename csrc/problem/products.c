@@ -273,12 +273,6 @@ static void run_task(void *context, int64_t phase, int64_t task)
     else multiply_piece(context, task);
 }
 
-static void run_contacts(void *context, int64_t phase, int64_t task)
-{
-    (void)phase;
-    multiply_piece(context, task);
-}
-
 int cs_threads_of_products(const cs_problem *problem, int asked, int exact)
 {
     int64_t parts = problem->blocks / WORTH_A_THREAD;
@@ -303,36 +297,35 @@ cs_status cs_share_products(const cs_problem *problem, int threads, int paced, c
     return bodies ? cs_adjacency_share(problem, threads, arena, &shared->adjacency, error) : CS_OK;
 }
 
-/* The same with velocities that `complete` writes in between. */
-static void multiply_completed(const cs_shared_products *shared, product *p)
+void cs_run_product(const cs_shared_products *shared,
+                    void (*run)(void *context, int64_t phase, int64_t task), void *context,
+                    double *velocity)
 {
-    int shares = cs_products_threads(shared) > 1;
-    cs_phases bodies = {1, shared->phase, run_task, p},
-              contacts = {1, shared->phase + 1, run_contacts, p};
-    if (shares) cs_phases_run(&bodies, shared->threads);
-    else cs_velocity_change(p->problem, p->lambda, p->velocity);
-    shared->complete(shared->context, p->velocity);
-    if (shares) {
-        cs_phases_run(&contacts, shared->threads);
+    cs_phases phases = {2, shared->phase, run, context};
+    int threads = cs_products_threads(shared);
+    if (!shared->complete) {
+        cs_phases_run(&phases, threads);
         return;
     }
-    copy_rows(p->xi, p->b, p->problem->rows);
-    add_all_rows(p->problem, p->lambda, p->velocity, p->xi);
+    cs_phases_run_part(&phases, 0, 1, threads);
+    shared->complete(shared->context, velocity);
+    cs_phases_run_part(&phases, 1, 2, threads);
 }
 
 void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,
                                  const double *lambda, const double *b, double *velocity,
                                  double *xi)
 {
-    /* One thread goes contact by contact. */
     double start = cs_clock();
     int shares = cs_products_threads(shared) > 1;
     product p = {problem, &shared->adjacency, lambda, b, velocity, xi};
-    if (shared->complete) multiply_completed(shared, &p);
-    else if (!shares) cs_residual_velocity(problem, lambda, b, velocity, xi);
+    if (shares) cs_run_product(shared, run_task, &p, velocity);
     else {
-        cs_phases phases = {2, shared->phase, run_task, &p};
-        cs_phases_run(&phases, shared->threads);
+        /* One thread goes contact by contact. */
+        copy_rows(xi, b, problem->rows);
+        if (!problem->matrix) cs_velocity_change(problem, lambda, velocity);
+        if (shared->complete) shared->complete(shared->context, velocity);
+        add_all_rows(problem, lambda, velocity, xi);
     }
     if (shared->paced && shared->threads > 1)
         cs_pace_learn(&shared->pace, shares, cs_clock() - start);

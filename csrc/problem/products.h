@@ -47,6 +47,12 @@ int cs_threads_of_products(const cs_problem *problem, int asked, int exact);
 cs_status cs_share_products(const cs_problem *problem, int threads, int paced, cs_arena *arena,
                             cs_shared_products *shared, cs_error *error);
 
+/* Runs the tasks of a product by these threads: phase 0 moves bodies, and phase 1 goes through contacts; `complete` writes
+ * into `velocity` in between. */
+void cs_run_product(const cs_shared_products *shared,
+                    void (*run)(void *context, int64_t phase, int64_t task), void *context,
+                    double *velocity);
+
 /* cs_residual_velocity by these threads. */
 void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,
                                  const double *lambda, const double *b, double *velocity,

@@ -148,9 +148,7 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
             cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
         group->factors.scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
         if (!group->factors.scaled) return cs_no_memory(error, "the factors of A");
-        int fits = cs_fill_factors(packed, g);
-        if (packed->ranks) fits = cs_ranks_all(packed->ranks, fits);
-        if (fits) return CS_OK;
+        if (cs_ranks_all(packed->ranks, cs_fill_factors(packed, g))) return CS_OK;
         if (group->factors.form == CS_GENERAL) return cs_ranks_status(packed->ranks, error);
         group->factors.form = CS_GENERAL;
         group->factors.handedness = 1;

@@ -238,9 +238,8 @@ static void lay_group(const cs_packed *packed, int g, int lanes, int pieces, int
     if (pieces > 1) cs_parallel(pieces, shift_slots, walk);
 }
 
-/* The slots and visits of a group in the parts of stages that belong to this rank. */
-static void count_own(const cs_packed *packed, int g, int lanes, const batches *to, double *slots,
-                      double *visits)
+/* Adds the slots and visits of a group in the parts of stages that belong to this rank. */
+static void count_own(const cs_packed *packed, int g, int lanes, const batches *to, double total[2])
 {
     const cs_schedule *schedule = packed->schedule;
     for (int64_t p = 0; p < schedule->parts; p++) {
@@ -250,19 +249,10 @@ static void count_own(const cs_packed *packed, int g, int lanes, const batches *
             if (range->group != g || !range->count) continue;
             int64_t first = to->slot[range->first] / lanes;
             int64_t last = to->slot[range->first + range->count - 1] / lanes;
-            *slots += (double)((last - first + 1) * lanes);
-            *visits += (double)range->count;
+            total[0] += (double)((last - first + 1) * lanes);
+            total[1] += (double)range->count;
         }
     }
-}
-
-/* The sum over all ranks of numbers that are whole. */
-static double sum_of_ranks(cs_ranks *ranks, double own)
-{
-    const double *all = cs_ranks_gather(ranks, &own, 1);
-    double sum = 0;
-    for (int r = 0; all && r < cs_ranks_count(ranks); r++) sum += all[r * CS_RANKS_NUMBERS];
-    return sum;
 }
 
 /* Puts the visits of all groups that have a kernel into batches of so many lanes. Returns the fraction of slots with a
@@ -270,22 +260,19 @@ static double sum_of_ranks(cs_ranks *ranks, double own)
 static double lay_groups(const cs_packed *packed, const cs_local *local, int lanes, int pieces,
                          int32_t *touched, batches *to)
 {
-    double slots = 0, visits = 0;
+    double total[2] = {0, 0}; /* slots, visits */
     for (int g = 0; g < packed->problem->block_groups; g++) {
         if (!has_kernel(packed, g, local[g])) continue;
         lay_group(packed, g, lanes, pieces, touched, &to[g]);
         if (packed->ranks) {
-            count_own(packed, g, lanes, &to[g], &slots, &visits);
+            count_own(packed, g, lanes, &to[g], total);
             continue;
         }
-        slots += (double)to[g].slots;
-        visits += (double)packed->group[g].count;
+        total[0] += (double)to[g].slots;
+        total[1] += (double)packed->group[g].count;
     }
-    if (packed->ranks) {
-        slots = sum_of_ranks(packed->ranks, slots);
-        visits = sum_of_ranks(packed->ranks, visits);
-    }
-    return slots > 0 ? visits / slots : 0;
+    cs_ranks_totals(packed->ranks, total, 2);
+    return total[0] > 0 ? total[1] / total[0] : 0;
 }
 
 /* Lays out the groups for the kernels of the instruction set that the user asked for, or for those with the widest
@@ -300,8 +287,8 @@ static const cs_wide_kernels *choose_kernels(const cs_packed *packed, const cs_l
         return given;
     }
     for (int i = CS_INSTRUCTION_SETS - 1; i >= 0; i--) {
-        int lanes = builds[i]->lanes[packed->dtype], runs = cs_instructions_run(i);
-        if (packed->ranks) runs = cs_ranks_all(packed->ranks, runs);
+        int lanes = builds[i]->lanes[packed->dtype];
+        int runs = cs_ranks_all(packed->ranks, cs_instructions_run(i));
         if (runs && lanes >= CS_WORTH_LANES &&
             lay_groups(packed, local, lanes, pieces, touched, to) >= CS_WORTH_FILL)
             return builds[i];
@@ -354,8 +341,7 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
         fitting += has_kernel(packed, g, local[g]);
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
     int fit = stages_fit(packed) && velocities_fit(packed);
-    if (packed->ranks) fit = cs_ranks_all(packed->ranks, fit);
-    if (!fit) return CS_OK;
+    if (!cs_ranks_all(packed->ranks, fit)) return CS_OK;
 
     /* Batches can update u after each visit or recompute it, but not add or accumulate changes. */
     cs_velocities velocities = cs_velocities_of(packed);

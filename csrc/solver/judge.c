@@ -111,10 +111,8 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->judge.begun = 0;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
         solver->judge.immovable_blocks = count_immovable(solver);
-    solver->judge.immovable_row =
-        cs_has_immovable_rows(problem, solver->setup_threads, solver->factors.rho);
-    if (solver->ranks)
-        solver->judge.immovable_row = cs_ranks_any(solver->ranks, solver->judge.immovable_row);
+    int immovable = cs_has_immovable_rows(problem, solver->setup_threads, solver->factors.rho);
+    solver->judge.immovable_row = cs_ranks_any(solver->ranks, immovable);
     solver->judge.handed_over = 0;
     cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
     return CS_OK;
@@ -180,7 +178,7 @@ void cs_judge_begin(cs_solver *solver)
     judge->settles = judge->immovable_row;
     for (int64_t k = 0; k < solver->problem->blocks && !judge->settles; k++)
         judge->settles = judge->scale[k] == 0;
-    if (solver->ranks) judge->settles = cs_ranks_any(solver->ranks, judge->settles);
+    judge->settles = cs_ranks_any(solver->ranks, judge->settles);
 
     /* The b that counts as zero in immovable rows. */
     double largest_b = 0;

@@ -73,18 +73,13 @@ cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *
                         cs_status status, int *known, cs_error *error)
 {
     /* All ranks learn of a failure of one of them. */
-    cs_error own = {0};
+    cs_error ignored = {0};
     cs_status unknown = solver->method ? check_method(solver->method, error) : CS_OK;
     if (unknown) status = unknown; /* whatever else such a method does not have */
     if (!status) status = check_options(solver, error);
-    if (status && error) own = *error;
-    own.status = status;
-    status = cs_transport_agree(transport, status, &own);
+    status = cs_transport_agree(transport, status, error ? error : &ignored);
     *known = status != CS_OK;
-    if (status) {
-        if (error) *error = own;
-        return status;
-    }
+    if (status) return status;
 
     /* The ranks. */
     cs_dtype dtype = cs_dtype_of(&solver->options);

@@ -8,8 +8,8 @@
 struct cs_transport;
 
 /* Creates the solver of one rank. Collective: the ranks' options are equal. The share, its arrays and the transport must
- * outlive the solver. Options that need the whole problem in one place are refused by name. known <- whether all ranks know of a
- * failure; otherwise this rank has to abort the transport, because others may wait for it. */
+ * outlive the solver. Options that need the whole problem in one place are refused by name. known <- whether all ranks
+ * know of a failure; otherwise this rank has to abort the transport, because others may wait for it. */
 cs_status cs_solver_make_on_ranks(cs_solver **solver, const cs_problem *problem,
                                   const cs_options *options, const cs_share *share,
                                   struct cs_transport *transport, int *known,

@@ -29,21 +29,27 @@ static int is_brief(const cs_packed *packed, const cs_stage_phase *phase)
            phase->tasks <= phase->stage->parts;
 }
 
-/* Runs the phases on so many threads. */
-static void run_on(cs_packed *packed, int threads)
+/* Runs the phases first ... end - 1 on so many threads. */
+static void run_phases(cs_packed *packed, int64_t first, int64_t end, int threads)
 {
     /* One thread needs no list of what it shares. */
-    for (int64_t p = 0; p < packed->phases && threads <= 1; p++)
+    for (int64_t p = first; p < end && threads <= 1; p++)
         for (int64_t task = 0; task < phase_of(packed, p)->tasks; task++) run_task(packed, p, task);
     if (threads <= 1) return;
 
     /* Several threads share the phases that are worth it. */
     cs_phases phases = {packed->phases, packed->shared_phase, run_task, packed};
-    for (int64_t p = 0; p < packed->phases; p++) {
+    for (int64_t p = first; p < end; p++) {
         const cs_stage_phase *phase = phase_of(packed, p);
         packed->shared_phase[p] = (cs_phase){phase->tasks, is_brief(packed, phase)};
     }
-    cs_phases_run(&phases, threads);
+    cs_phases_run_part(&phases, first, end, threads);
+}
+
+/* Runs all phases on so many threads. */
+static void run_on(cs_packed *packed, int threads)
+{
+    run_phases(packed, 0, packed->phases, threads);
 }
 
 /* A sweep on one or several threads, as core/pace.h decides; its time is measured for the next decision. */
@@ -53,34 +59,6 @@ static void run_paced(cs_packed *packed)
     int shares = cs_pace_shares(&packed->pace);
     run_on(packed, shares ? packed->threads : 1);
     cs_pace_learn(&packed->pace, shares, cs_clock() - start);
-}
-
-/* Consecutive phases, from number `first` on, of one stage. */
-typedef struct stage_run {
-    cs_packed *packed;
-    int64_t first;
-} stage_run;
-
-static void run_task_of_stage(void *context, int64_t p, int64_t task)
-{
-    const stage_run *run = context;
-    run_task(run->packed, run->first + p, task);
-}
-
-/* Runs the phases first .. end - 1 on the threads of the sweep. */
-static void run_phases(cs_packed *packed, int64_t first, int64_t end)
-{
-    stage_run run = {packed, first};
-    int threads = packed->threads;
-    for (int64_t p = first; p < end && threads <= 1; p++)
-        for (int64_t task = 0; task < phase_of(packed, p)->tasks; task++) run_task(packed, p, task);
-    if (threads <= 1 || first == end) return;
-    for (int64_t p = first; p < end; p++) {
-        const cs_stage_phase *phase = phase_of(packed, p);
-        packed->shared_phase[p] = (cs_phase){phase->tasks, is_brief(packed, phase)};
-    }
-    cs_phases_run(&(cs_phases){end - first, packed->shared_phase + first, run_task_of_stage, &run},
-                  threads);
 }
 
 /* Runs the stages; after each of them, u of ghost bodies comes from the ranks that own them. Stages without contacts of
@@ -96,11 +74,11 @@ static void run_on_ranks(cs_packed *packed)
         /* The changes of concurrent parts come to the owners of the bodies before they are added. */
         int64_t merge = first;
         while (merge < end && phase_of(packed, merge)->number != packed->scheme->merge) merge++;
-        run_phases(packed, first, merge);
+        run_phases(packed, first, merge, packed->threads);
         if (packed->absent)
             cs_ranks_exchange_changes(packed->ranks, s, packed->velocity, packed->change_from[s],
                                       packed->change_to[s]);
-        run_phases(packed, merge, end);
+        run_phases(packed, merge, end, packed->threads);
         cs_ranks_return(packed->ranks, s, packed->velocity, packed->body_place);
         cs_ranks_exchange(packed->ranks, s, packed->velocity, packed->body_place);
         first = end;

@@ -1,6 +1,7 @@
 /* Lanczos' iteration with sums over the parts of the problem, where the schedule has them: the bits do not depend on how many
  * ranks share the parts. The start vector then depends on the contacts' numbers in the whole problem. */
 #include "core/error.h"
+#include "core/splitmix.h"
 #include "solver/solver.h"
 
 /* The sums of one solver. */
@@ -37,15 +38,12 @@ static double dot(void *context, const double *x, const double *y)
     return cs_ranks_sum(sums->solver->ranks, of_owner, schedule->owners);
 }
 
-/* A number from -1/2 to 1/2 that depends on a contact and a row only (Steele, Lea, Flood, Fast splittable pseudorandom number
- * generators, OOPSLA 2014). */
+/* A number from -1/2 to 1/2 that depends on a contact and a row only: of the sequence that begins with state 0, one for each
+ * row of the problem. */
 static double number_of(int64_t contact, int row)
 {
-    uint64_t z = ((uint64_t)contact * CS_MAX_ROWS + (uint64_t)row + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return (double)(z >> 11) / 9007199254740992.0 - 0.5;
+    uint64_t state = ((uint64_t)contact * CS_MAX_ROWS + (uint64_t)row) * CS_SPLITMIX_STEP;
+    return (double)(cs_splitmix(&state) >> 11) / 9007199254740992.0 - 0.5;
 }
 
 /* start <- such numbers in rows that move something. */
@@ -57,13 +55,6 @@ static void begin(const cs_solver *solver, double *start)
         for (int64_t i = row; i < end; i++)
             start[i] = solver->factors.rho[i] > 0 ? number_of(contact, (int)(i - row)) : 0;
     }
-}
-
-/* The rows of the whole problem, or at least as many as Lanczos' iteration makes a difference between. */
-static int64_t rows_of_all(const cs_solver *solver)
-{
-    int64_t rows = solver->problem->rows;
-    return solver->ranks ? cs_ranks_rows(solver->ranks) : rows;
 }
 
 int cs_solver_lanczos(const cs_solver *solver, cs_product multiply, void *context, double *start,
@@ -81,7 +72,8 @@ int cs_solver_lanczos(const cs_solver *solver, cs_product multiply, void *contex
     part_sums own = {solver, cs_allocate(solver->schedule.owners, sizeof(double))};
     if (!own.of_owner) return -1;
     begin(solver, start);
-    cs_vector_sums sums = {rows_of_all(solver), dot, &own};
+    int64_t all = solver->ranks ? cs_ranks_rows(solver->ranks) : rows;
+    cs_vector_sums sums = {all, dot, &own};
     int failed = cs_lanczos_with(rows, threads, &sums, multiply, context, start, spectrum);
     cs_release(own.of_owner);
     return failed;
