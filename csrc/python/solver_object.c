@@ -382,11 +382,11 @@ static PyObject *solver_ranks(solver_object *self, PyObject *unused)
     cs_ranks_info info;
     if (!self->shared->solver->ranks) Py_RETURN_NONE;
     cs_ranks_describe(self->shared->solver->ranks, &info);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
                          "ghost_bodies", (long long)info.ghosts, "visits", (long long)info.visits,
                          "own_contacts", (long long)info.own, "neighbours",
                          (long long)info.neighbours, "messages", (long long)info.messages, "bytes",
-                         (long long)info.bytes);
+                         (long long)info.bytes, "overlapped_exchanges", (long long)info.overlapped);
 }
 
 /* impulses_there(impulses, pointer) -> whether the device has these impulses of the last solve and has copied them to
