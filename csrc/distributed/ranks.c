@@ -1012,6 +1012,8 @@ void cs_ranks_free(cs_ranks *ranks)
 int cs_ranks_count(const cs_ranks *ranks) { return ranks ? ranks->ranks : 1; }
 const cs_share *cs_ranks_share(const cs_ranks *ranks) { return ranks ? ranks->share : NULL; }
 
+int64_t cs_ranks_bytes(const cs_ranks *ranks) { return ranks ? (int64_t)ranks->arena.bytes : 0; }
+
 int cs_ranks_own(const cs_ranks *ranks, int64_t part)
 {
     return !ranks || cs_owner_of_part(part, ranks->share->parts, ranks->ranks) == ranks->rank;

@@ -146,4 +146,7 @@ typedef struct cs_ranks_info {
 } cs_ranks_info;
 void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info);
 
+/* Bytes of lists and buffers. */
+int64_t cs_ranks_bytes(const cs_ranks *ranks);
+
 #endif

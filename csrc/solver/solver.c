@@ -832,7 +832,8 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .step_bound = solver->factors.bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
-        .bytes = (int64_t)(solver->arena.bytes + solver->kept.bytes),
+        .bytes =
+            (int64_t)(solver->arena.bytes + solver->kept.bytes) + cs_ranks_bytes(solver->ranks),
         .seconds = solver->setup_seconds,
     };
 
