@@ -465,7 +465,8 @@ static PyMethodDef solver_methods[] = {
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
      "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
-     "sweep; None for a problem on one rank."},
+     "sweep, exchanges of the last solve that travelled during visits; None for a problem on one "
+     "rank."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,
