@@ -83,14 +83,14 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 
 static void put(void *state, const double *impulses)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
+    cs_packed *packed = &cs_cpu_settled(state)->packed;
     if (impulses) cs_put_impulses(packed, impulses);
     else cs_zero_impulses(packed);
 }
 
 static void get(const void *state, double *impulses)
 {
-    cs_get_impulses(&((const cs_cpu *)state)->packed, impulses);
+    cs_get_impulses(&cs_cpu_settled(state)->packed, impulses);
 }
 
 static void put_data(void *state, const double *b, const double *parameters)
@@ -122,14 +122,14 @@ static void replace_steps(void *state, const double *r, const unsigned char *cha
 
 static void refresh(void *state)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
+    cs_packed *packed = &cs_cpu_settled(state)->packed;
     packed->scheme->refresh[packed->dtype](packed);
     cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
 }
 
 static void subtract_products(void *state)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
+    cs_packed *packed = &cs_cpu_settled(state)->packed;
     packed->scheme->subtract_products(packed);
 }
 
@@ -219,13 +219,13 @@ static const cs_network_counts *connected(const void *state)
 
 static void keep(void *state)
 {
-    cs_cpu *cpu = state;
+    cs_cpu *cpu = cs_cpu_settled(state);
     copy_impulses(cpu, cpu->best, cpu->packed.lambda);
 }
 
 static void restore(void *state)
 {
-    cs_cpu *cpu = state;
+    cs_cpu *cpu = cs_cpu_settled(state);
     copy_impulses(cpu, cpu->packed.lambda, cpu->best);
     cpu->packed.at_zero = 0;
 }

@@ -382,11 +382,11 @@ static PyObject *solver_ranks(solver_object *self, PyObject *unused)
     cs_ranks_info info;
     if (!self->shared->solver->ranks) Py_RETURN_NONE;
     cs_ranks_describe(self->shared->solver->ranks, &info);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
                          "ghost_bodies", (long long)info.ghosts, "visits", (long long)info.visits,
                          "own_contacts", (long long)info.own, "neighbours",
                          (long long)info.neighbours, "messages", (long long)info.messages, "bytes",
-                         (long long)info.bytes);
+                         (long long)info.bytes, "overlapped_exchanges", (long long)info.overlapped);
 }
 
 /* impulses_there(impulses, pointer) -> whether the device has these impulses of the last solve and has copied them to
@@ -465,7 +465,8 @@ static PyMethodDef solver_methods[] = {
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
      "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
-     "sweep; None for a problem on one rank."},
+     "sweep, exchanges of the last solve that travelled during visits; None for a problem on one "
+     "rank."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,

@@ -551,6 +551,7 @@ const cs_scheme cs_scheme_factorized = {
     .refill = refill,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64, factorized_refresh_mixed},
     .subtract_products = subtract_factors_mixed,
+    .visit = FACTORIZED_VISIT,
     .merge = FACTORIZED_MERGE,
     .tasks = tasks,
     .run = {factorized_run_f32, factorized_run_f64, factorized_run_mixed},

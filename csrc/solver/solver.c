@@ -742,8 +742,10 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
 
-    /* The solve, and what it took. After a failure of the device the next solve packs anew. */
+    /* The solve, and what it took. After a failure of the device the next solve packs anew. After one that all ranks know of,
+     * messages between them may still be under way. */
     status = solve(solver, budget, result, error);
+    if (!status || cs_ranks_have_agreed(solver->ranks)) cs_ranks_settle(solver->ranks);
     if (!status) status = cs_packing_wait(&solver->packing, error);
     if (status == CS_DEVICE_FAILED) solver->version = -1;
     double ended = cs_clock();
@@ -830,7 +832,8 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .step_bound = solver->factors.bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
-        .bytes = (int64_t)(solver->arena.bytes + solver->kept.bytes),
+        .bytes =
+            (int64_t)(solver->arena.bytes + solver->kept.bytes) + cs_ranks_bytes(solver->ranks),
         .seconds = solver->setup_seconds,
     };
 
