@@ -115,6 +115,8 @@ class Solver:
             "shared_islands": share.shared_islands,
             "stages": len(plan.kind),
             "colors": plan.colors,
+            "weight": plan.weight,
+            "splits_masses": plan.splits_masses,
             "body": share.body,
             "contact": share.contact,
             "label": share.label,

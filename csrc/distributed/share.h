@@ -38,6 +38,8 @@ typedef struct cs_share {
         cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here; other stages are
                                * sorted by part and cut as by cs_plan_own */
     int64_t colors;    /* of the whole plan; 0 if its order does not colour */
+    double weight;     /* as in cs_plan */
+    int splits_masses; /* as in cs_plan */
     const char *order; /* name of the order that made the plan */
 } cs_share;
 

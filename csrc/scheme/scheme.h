@@ -71,6 +71,9 @@ typedef struct cs_scheme {
      * `refresh`. */
     void (*subtract_products)(cs_packed *packed);
 
+    /* Whether the changes of the parts of a concurrent stage may have a weight, and such parts see split masses. */
+    int weighs, splits_masses;
+
     /* The phase that visits contacts, with a task for each part, in schemes that ranks use; and the one that adds up the
      * changes of the parts of a concurrent stage; 0 if there is none. */
     int visit, merge;

@@ -60,6 +60,64 @@ typedef enum extent {
     EVERYTHING, /* islands, the schedule, and the layout of the packed problem as well */
 } extent;
 
+/* Counts the parts at each body. Owners have all contacts of their bodies, and tell the ranks that have these as ghosts. */
+static cs_status count_parts(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_schedule *schedule = &solver->schedule;
+    cs_status status = cs_schedule_count_parts(problem, schedule, &solver->kept, error);
+    if (status || !solver->ranks) return status;
+
+    /* Each body's number travels as the first of its velocities. */
+    cs_arena scratch = {0};
+    double *velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double));
+    if (!velocity) return cs_no_memory(error, "the parts at each body");
+    for (int back = 0; back < 2; back++) {
+        for (int g = 0; g < problem->body_groups; g++) {
+            const cs_body_group *group = &problem->body_group[g];
+            for (int64_t k = 0; k < group->count; k++) {
+                double *count = &schedule->touching_parts[group->first_body + k];
+                double *at = &velocity[group->first_velocity + k * group->dof];
+                if (back) *count = *at;
+                else *at = *count;
+            }
+        }
+        if (!back) cs_ranks_complete(solver->ranks, velocity);
+    }
+    cs_arena_clear(&scratch);
+    return cs_ranks_status(solver->ranks, error);
+}
+
+/* For a concurrent border with a weight or split masses: whether the scheme has them, and the parts at each body. */
+static cs_status prepare_border(cs_solver *solver, cs_error *error)
+{
+    /* The scheme: for split masses one with the factors of bodies. */
+    const cs_schedule *schedule = &solver->schedule;
+    const cs_scheme *scheme = solver->scheme;
+    if (schedule->splits_masses && solver->problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "split_masses of order='%s' needs Jacobians and masses, and this problem "
+                       "was given as a matrix",
+                       schedule->order);
+    if (schedule->splits_masses && !scheme) {
+        scheme = solver->scheme = cs_scheme_find("factorized");
+        cs_status status = cs_scheme_settle(scheme, NULL, 0, solver->scheme_setting, error);
+        if (!status) status = cs_options_check_scheme(solver, error);
+        if (status) return status;
+    }
+    if (schedule->splits_masses && !scheme->splits_masses)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "split_masses of order='%s' needs scheme='factorized', and the scheme is "
+                       "'%s'",
+                       schedule->order, scheme->name);
+    if (schedule->weight < 1 && scheme && !scheme->weighs)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "weight of order='%s' needs scheme='factorized', 'matrix' or "
+                       "'iteration_matrix', and the scheme is '%s'",
+                       schedule->order, scheme->name);
+    return schedule->splits_masses ? count_parts(solver, error) : CS_OK;
+}
+
 /* solver->schedule <- the schedule of a sweep. */
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
@@ -77,7 +135,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
         if (!status)
             status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
         cs_arena_clear(&scratch);
-        return status;
+        return status ? status : prepare_border(solver, error);
     }
 
     /* "auto" looks for what is fast on a processor; a device has many threads for the contacts of a colour. */
@@ -89,7 +147,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     if (!status && many) plan->why = "the contacts of a colour are visited at once";
     if (!status) status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
     cs_arena_clear(&scratch);
-    return status;
+    return status ? status : prepare_border(solver, error);
 }
 
 /* Whether a measure needs the iterate before the last sweep. */
@@ -387,6 +445,7 @@ static void clear(cs_solver *solver, extent what)
     solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
     solver->factors.bound = NAN;
     solver->factors.touching = NULL;
+    solver->factors.of_border = NULL;
     if (what == EVERYTHING) {
         release_parts(solver);
         cs_packing_release(&solver->packing);

@@ -28,8 +28,11 @@ typedef struct cs_factors {
     double scale;                /* product of the rollbacks of the last solve */
     double *rho;                 /* (rows): 1 / A_ii; 0 for a row that no impulse moves */
     cs_spectrum spectrum;        /* of A, for the global factor */
-    double *touching;            /* (bodies): blocks on each body; NULL unless masses are split */
-    double bound;                /* lambda_max(R A) before cs_bound_steps; NaN if not computed */
+    double *
+        touching; /* (bodies): among how many blocks or parts the mass of each body is split; NULL: it is not */
+    unsigned char *
+        of_border; /* (blocks): whether a block sees split masses; NULL: every block, if masses are split */
+    double bound; /* lambda_max(R A) before cs_bound_steps; NaN if not computed */
     cs_balance balance;
     int64_t singular_blocks;
 } cs_factors;
@@ -258,9 +261,11 @@ void cs_lanczos_start(const cs_problem *problem, const double *rho, double *star
 int cs_solver_lanczos(const cs_solver *solver, cs_product product, void *context, double *start,
                       cs_spectrum *spectrum);
 
-/* For methods that split masses: counts the blocks that touch each body; diagonal (m, m) <- A_kk of block `index`, as
- * if each body's mass were divided by that count. */
+/* For methods and borders that split masses: finds among how many blocks, or parts of a border, each body's mass is
+ * divided, and which blocks see that; diagonal (m, m) <- A_kk of block `index` with the divided masses. */
 cs_status cs_count_touching(cs_solver *solver, cs_error *error);
+cs_status cs_take_border(cs_solver *solver, cs_error *error);
+int cs_sees_split_masses(const cs_solver *solver, int64_t block);
 void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                        double *diagonal);
 

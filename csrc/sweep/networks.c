@@ -89,6 +89,11 @@ static cs_status check(const cs_sweep_network *n, cs_error *error)
         return cs_fail(error, CS_INVALID,
                        "network '%s' needs scheme='factorized' or 'iteration_matrix', not '%s'",
                        network->name, scheme);
+    if (packed->schedule->weight < 1 || packed->schedule->touching_parts)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "network '%s' adds the changes of parts as they are: weight and "
+                       "split_masses of order='%s' are for sweeps without a network",
+                       network->name, packed->schedule->order);
     if (!takes_stages(network, packed->schedule))
         return cs_fail(error, CS_INVALID, "network '%s' needs %s", network->name,
                        needs[network->sweeps]);

@@ -117,6 +117,7 @@ static void make_share(part_of_chain *p, const way *how, int rank, int ranks)
         .block = p->block,
         .cut = p->cut,
         .colors = how->stages > 1 ? how->stages : 0,
+        .weight = 1,
         .order = how->order,
     };
 }

@@ -9,11 +9,14 @@ import contactsolve as cs
 from contactsolve import distributed
 from contactsolve.distributed.solver import compare_copies
 from distributed_solves import (
+    BOTH,
     CASES,
     CHECKERBOARD,
     CONCURRENT,
     GAUSS_SEIDEL,
     PARTS,
+    SPLIT,
+    WEIGHTED,
     bits_of,
     grid,
     labels_of,
@@ -63,7 +66,7 @@ def test_bits_do_not_depend_on_ranks(name, ranks):
         raise
 
 
-@pytest.mark.parametrize("order", ["colored", CHECKERBOARD, CONCURRENT])
+@pytest.mark.parametrize("order", ["colored", CHECKERBOARD, CONCURRENT, BOTH])
 @pytest.mark.parametrize(
     "scene", ["disc_pyramid", "log_tower", "chain", "crane", "folded_cloth", "ball_grid", "random"]
 )
@@ -92,6 +95,27 @@ def test_one_part():
     problem = grid()
     labels = np.zeros(problem.bodies_count, np.int64)
     require_equal(problem, labels, 1, "partition", 1, max_iterations=30, **GAUSS_SEIDEL)
+
+
+@pytest.mark.parametrize("order", [WEIGHTED, SPLIT, BOTH], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_weights_and_split_masses_of_many_parts(threads, order):
+    """Random labels: a body meets many parts, which several ranks own."""
+    problem = grid()
+    labels = np.random.default_rng(4).integers(0, 24, problem.bodies_count)
+    options = {**GAUSS_SEIDEL, "threads": threads, "exact_threads": True}
+    for ranks in (1, 2, 3, 5):
+        require_equal(problem, labels, ranks, order, 24, max_iterations=20, **options)
+
+
+@pytest.mark.parametrize("order", [WEIGHTED, SPLIT], ids=str)
+def test_weights_and_split_masses_converge_on_ranks(order):
+    problem = grid()
+    labels = np.random.default_rng(4).integers(0, 24, problem.bodies_count)
+    options = {**GAUSS_SEIDEL, "rtol": 1e-5, "max_iterations": 3000}
+    require_equal(problem, labels, 3, order, 24, **options)
+    reference = alone(problem, labels, order, **options).solve()
+    assert reference.converged
 
 
 def test_a_solve_that_converges():
@@ -299,7 +323,7 @@ def test_a_planted_difference_is_reported():
     distributed.run(work, 3, timeout=60)
 
 
-@pytest.mark.parametrize("order", ["partition", "colored", CHECKERBOARD])
+@pytest.mark.parametrize("order", ["partition", "colored", CHECKERBOARD, CONCURRENT, BOTH])
 def test_messages_are_those_of_the_cut(order):
     """Twenty sweeps more cost twenty times the messages and bytes of a sweep."""
     problem = grid()
