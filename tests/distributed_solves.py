@@ -49,6 +49,10 @@ CASES = {
     "nesterov over jacobi": ("partition", {"method": cs.methods.nesterov(over="jacobi")}),
     "nesterov on a checkerboard": (CHECKERBOARD, {"method": "nesterov"}),
     "nncg": ("colored", {"method": "nncg"}),
+    "stages": (
+        "partition",
+        {"method": cs.methods.nesterov_nncg(patience=2), "check_every": 1, "rtol": 1e-14},
+    ),
     "anderson": ("colored", {"method": "anderson"}),
     "chebyshev": ("partition", {"method": "chebyshev"}),
     "momentum": ("colored", {"method": "momentum"}),

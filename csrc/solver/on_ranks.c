@@ -28,7 +28,8 @@ static cs_status check_method(const cs_method *method, cs_error *error)
     if (!method->splits && (method->solve == cs_fixed_point || steps)) return CS_OK;
     return cs_fail(error, CS_UNSUPPORTED,
                    "method='%s' is not available on ranks: jacobi, gauss_seidel, "
-                   "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
+                   "symmetric_gauss_seidel, nesterov, nncg, nesterov_nncg, momentum, anderson and "
+                   "chebyshev are",
                    method->name);
 }
 

@@ -185,6 +185,9 @@ int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number);
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
                  cs_error *error);
 
+/* The reason why a link of a chain or a stage ended, in words, by its outcome. */
+const char *cs_outcome_reason(cs_outcome outcome);
+
 /* Whether outcome a is worse than b: the outcome of a problem in parts is the worst of its parts. */
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
 

@@ -100,6 +100,42 @@ def test_a_solve_that_converges():
     require_equal(problem, labels, 3, "colored", method="nncg", rtol=1e-10, max_iterations=500)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_stages_end_alike_on_all_ranks(ranks, threads):
+    """Each method alone stalls; they hand over to each other where one process does."""
+    problem = cs.scenarios.ball_grid(5, mass=1.0, velocity=0.1, rng=12)
+    labels = labels_of(problem)
+    options = {"rtol": 1e-8, "check_every": 5, "max_iterations": 2000}
+    for name in ("nesterov", "nncg"):
+        method = getattr(cs.methods, name)(patience=40)
+        assert alone(problem, labels, "partition", method=method, **options).solve().status == (
+            "stalled"
+        )
+    options |= {"method": cs.methods.nesterov_nncg(patience=40)}
+    reference = alone(problem, labels, "partition", **options).solve()
+    assert reference.converged
+    assert reference.info["handovers"] >= 2
+
+    def work(comm):
+        found = distributed.solve(
+            spread(problem, comm, labels), threads=threads, exact_threads=True, **options
+        )
+        return bits_of(found.gather()), found
+
+    for bits, found in distributed.run(work, ranks, timeout=60):
+        assert bits == bits_of(reference.impulses)
+        assert np.array_equal(
+            found.history["natural_map"], reference.history["natural_map"], equal_nan=True
+        )
+        assert np.array_equal(
+            found.history["residual"], reference.history["residual"], equal_nan=True
+        )
+        assert found.info["handovers"] == reference.info["handovers"]
+        for one, other in zip(found.info["links"], reference.info["links"], strict=True):
+            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
 def test_jacobi_has_the_bits_of_any_order():
     problem = grid()
     labels = labels_of(problem)
