@@ -56,6 +56,12 @@ CASES = {
     "anderson": ("colored", {"method": "anderson"}),
     "chebyshev": ("partition", {"method": "chebyshev"}),
     "momentum": ("colored", {"method": "momentum"}),
+    "adjacent": ("partition", {"method": "jacobi", "averaging": "adjacent"}),
+    "adjacent on a checkerboard": (CHECKERBOARD, {**GAUSS_SEIDEL, "averaging": "adjacent"}),
+    "adjacent in colors, float32": (
+        "colored",
+        {**GAUSS_SEIDEL, "averaging": "adjacent", "dtype": "float32"},
+    ),
     "global factor": ("partition", {**GAUSS_SEIDEL, "r_factor": "global"}),
     "balanced": ("partition", {"method": "jacobi", "r_factor": "balanced"}),
     "rollbacks": ("partition", {"method": "jacobi", "relaxation": 1.7}),

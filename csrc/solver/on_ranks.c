@@ -41,9 +41,6 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' is not available on ranks: scheme='factorized' is",
                        solver->scheme->name);
-    if (options->averaging_adjacent)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "averaging='adjacent' is not available on ranks: give a number");
     if (strcmp(options->device, "cpu") != 0)
         return cs_fail(error, CS_UNSUPPORTED, "device='%s' is not available on ranks",
                        options->device);

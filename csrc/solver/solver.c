@@ -169,8 +169,8 @@ static cs_status pack_with_backend(cs_solver *solver, cs_pack_request *request,
     double *weight = NULL;
     if (solver->options.averaging_adjacent) {
         weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
-        status = weight ? cs_adjacent_weights(solver->problem, weight, error)
-                        : cs_no_memory(error, "averaging");
+        status =
+            weight ? cs_adjacent_weights(solver, weight, error) : cs_no_memory(error, "averaging");
     }
     request->scheme = solver->scheme;
     request->weight = weight;

@@ -280,8 +280,8 @@ void cs_balance_begin(cs_solver *solver);
 void cs_balance_forget(cs_solver *solver);
 void cs_balance_steps(cs_solver *solver);
 
-/* weight (blocks) <- 1 / number of adjacent contacts; 1 if there are none.  S4 */
-cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
+/* weight (blocks) <- 1 / number of adjacent contacts in the whole problem; 1 if there are none. Collective on ranks.  S4 */
+cs_status cs_adjacent_weights(const cs_solver *solver, double *weight, cs_error *error);
 
 /* Fails with the message of a solve that found A not positive definite; `row` is the failure's row in `problem`. */
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,

@@ -82,6 +82,17 @@ def test_random_labels_and_jacobi():
     require_equal(problem, labels, 5, "partition", method="jacobi", max_iterations=30)
 
 
+@pytest.mark.parametrize("scene", ["folded_cloth", "crane", "random"])
+def test_adjacent_contacts_of_ghosts(scene):
+    """Labels at random: most contacts have bodies of several ranks, some of them four."""
+    many = {"contacts": 200, "bodies": 60, "rng": 1} if scene == "random" else {}
+    problem = cs.scenarios.get(scene)(**many)
+    labels = np.random.default_rng(2).integers(0, PARTS, problem.bodies_count)
+    options = {"method": "jacobi", "averaging": "adjacent", "max_iterations": 6}
+    for ranks in (1, 2, 3, 5):
+        require_equal(problem, labels, ranks, "partition", **options)
+
+
 def test_ranks_without_contacts_or_bodies():
     problem = grid()
     labels = np.where(labels_of(problem) < 4, 0, 5)
@@ -288,7 +299,6 @@ def test_an_error_in_the_callback_of_one_rank_ends_all():
         ({"method": "apgd"}, "method='apgd' is not available on ranks"),
         ({"method": "mass_splitting"}, "method='mass_splitting' is not available on ranks"),
         ({"scheme": "matrix"}, "scheme='matrix' is not available on ranks"),
-        ({"averaging": "adjacent"}, "averaging='adjacent' is not available on ranks"),
         ({"record": ("quality",)}, "the measure 'quality' is not available on ranks"),
         ({"parts": 4}, "the problem has its parts"),
         ({"islands": True}, "islands are never solved separately"),
