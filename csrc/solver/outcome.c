@@ -24,6 +24,7 @@ cs_state cs_state_of(const cs_solver *solver)
         .no_tolerance = solver->fixed_iterations,
         .threads = cs_judge_threads(solver),
         .ranks = solver->ranks,
+        .sums = solver->sums.schedule ? &solver->sums : NULL,
         .lambda = solver->lambda,
         .xi = solver->xi,
     };

@@ -134,6 +134,7 @@ struct cs_solver {
     double *lambda, *xi;  /* (rows), in double precision, for the measures */
     double *velocity;     /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
+    cs_part_sums sums;    /* of measures; without a schedule they are not taken by parts */
     double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
     struct cs_stagnation *stagnation; /* NULL if neither patience nor a method asks for it */
     struct cs_points *points;         /* data of methods in steps (solver/points.h) */

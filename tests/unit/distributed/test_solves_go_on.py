@@ -38,6 +38,10 @@ GOING_ON = {
             "rtol": 1e-30,
         },
     ),
+    "sums recorded": (
+        "colored",
+        {"method": "nesterov", "record": ("quality", "fclib_error", "delta_norm")},
+    ),
     "rarely recorded": ("partition", {"method": "gauss_seidel", "record_every": 9}),
     "balanced with rollbacks": (
         "partition",
