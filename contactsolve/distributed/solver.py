@@ -63,8 +63,8 @@ class Solver:
         A `contactsolve.distributed.Problem`.
     method
         ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"``, ``"nesterov"``,
-        ``"nncg"``, ``"momentum"``, ``"anderson"``, ``"chebyshev"``, or with options as
-        ``methods.nncg(over="jacobi")``. Others are refused.
+        ``"nncg"``, ``"nesterov_nncg"`` (both in turn), ``"momentum"``, ``"anderson"``,
+        ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``. Others are refused.
     verify
         Whether each solve ends with a comparison of all copies of the impulses of contacts that
         several ranks have, bit by bit.

@@ -875,6 +875,49 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
     return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
 }
 
+/* block (blocks) <- the blocks that the rank of neighbour n has, too, in the same sequence as there. Returns their number. */
+static int64_t common_blocks(const cs_ranks *ranks, int64_t n, int64_t *block)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        if (has_block(ranks, ranks->lists.rank[n], k)) block[count++] = k;
+    return count;
+}
+
+cs_status cs_ranks_add_counts(cs_ranks *ranks, int64_t *counts, cs_error *error)
+{
+    if (!ranks) return CS_OK;
+    if (has_failed(ranks)) return cs_ranks_status(ranks, error);
+
+    /* What goes to each neighbour comes from there as well: a block has a few bodies, each of one rank. */
+    cs_arena scratch = {0};
+    cs_exchange *exchange = NULL;
+    int64_t neighbours = ranks->lists.neighbours;
+    int64_t most = (CS_MAX_PARTNERS - 1) * ranks->problem->blocks, items = 0;
+    int64_t *block = cs_arena_take_unset(&scratch, most + ranks->problem->blocks, sizeof *block);
+    int64_t *out = cs_arena_take_unset(&scratch, most, sizeof *out);
+    int64_t *in = cs_arena_take_unset(&scratch, most, sizeof *in);
+    int64_t *bytes = cs_arena_take(&scratch, neighbours, sizeof *bytes);
+    cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+    for (int64_t n = 0; n < neighbours && !status; n++) {
+        int64_t common = common_blocks(ranks, n, block + items);
+        bytes[n] = common * (int64_t)sizeof(int64_t);
+        items += common;
+    }
+    for (int64_t i = 0; i < items; i++) out[i] = counts[block[i]];
+
+    /* Over, and in. */
+    if (!status)
+        status = make_exchange(ranks, "counts of contacts", (char *)out, bytes, (char *)in, bytes,
+                               &exchange, error);
+    if (!status) status = cs_exchange_begin(exchange, error);
+    if (!status) status = cs_exchange_end(exchange, error);
+    for (int64_t i = 0; i < items && !status; i++) counts[block[i]] += in[i];
+    cs_exchange_free(exchange);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
 int64_t cs_ranks_rows(const cs_ranks *ranks) { return (int64_t)ranks->rows; }
 
 int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage)
@@ -1017,6 +1060,11 @@ int64_t cs_ranks_bytes(const cs_ranks *ranks) { return ranks ? (int64_t)ranks->a
 int cs_ranks_own(const cs_ranks *ranks, int64_t part)
 {
     return !ranks || cs_owner_of_part(part, ranks->share->parts, ranks->ranks) == ranks->rank;
+}
+
+int cs_ranks_own_body(const cs_ranks *ranks, int64_t body)
+{
+    return !ranks || ranks->owner[body] == ranks->rank;
 }
 
 int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block)

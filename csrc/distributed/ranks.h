@@ -34,6 +34,9 @@ const cs_share *cs_ranks_share(const cs_ranks *ranks);
 /* Whether the rank owns a part: always, on one rank. */
 int cs_ranks_own(const cs_ranks *ranks, int64_t part);
 
+/* Whether the rank owns a body: always, on one rank; never, if it is immovable and there are several. */
+int cs_ranks_own_body(const cs_ranks *ranks, int64_t body);
+
 /* The number of a block in the whole problem. */
 int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block);
 
@@ -74,6 +77,10 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts);
  * whole number. */
 double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, double *largest,
                       double *count);
+
+/* counts (blocks) <- of each block the sum of the counts that all ranks have of it: whole numbers, whose sums are exact in any
+ * order. For a set-up. Collective. */
+cs_status cs_ranks_add_counts(cs_ranks *ranks, int64_t *counts, cs_error *error);
 
 /* The rows of the whole problem. */
 int64_t cs_ranks_rows(const cs_ranks *ranks);

@@ -134,6 +134,9 @@ cs_status cs_save_run(cs_run *run, cs_arena *arena, cs_saved *saved, cs_error *e
         .products = solver->packing.products,
         .best = run->best,
         .best_impulse = run->best_impulse,
+        .start = run->start,
+        .patience = run->patience,
+        .first = run->first,
         .best_number = run->best_number,
         .rollbacks = run->rollbacks,
         .scale = run->scale,
@@ -179,6 +182,9 @@ cs_status cs_load_run(cs_run *run, const cs_saved *saved, cs_error *error)
     run->budget->sweeping = number->sweep_seconds;
     run->best = number->best;
     run->best_impulse = number->best_impulse;
+    run->start = number->start;
+    run->patience = number->patience;
+    run->first = number->first;
     run->best_number = number->best_number;
     if (run->stagnation) {
         cs_stagnation *test = run->stagnation;

@@ -21,8 +21,9 @@ typedef struct cs_saved_numbers {
     double seconds, sweep_seconds; /* so far */
     int64_t products;              /* blocks multiplied by impulses so far */
 
-    /* The best iterate, and the rollbacks (cs_run). */
-    double best, best_impulse;
+    /* The best iterate, the present stage, and the rollbacks (cs_run). */
+    double best, best_impulse, start, patience;
+    int64_t first;
     int64_t best_number;
     int rollbacks;
     double scale;

@@ -9,15 +9,15 @@
 
 #include <string.h>
 
-/* Fails for a measure that would add numbers of several ranks, or compare iterates of the whole. */
+/* Fails for a measure that adds numbers of all contacts in one place, and not by parts of the problem. */
 static cs_status check_measure(const cs_measure *measure, cs_error *error)
 {
-    int fits = measure->of_sweep ? !measure->of_change
-                                 : cs_measure_is_natural_map(measure) ||
-                                       (measure->part && measure->across == CS_LARGEST);
-    if (fits) return CS_OK;
+    int by_parts = measure->part && (measure->across == CS_LARGEST || measure->of_block);
+    if (measure->of_sweep || cs_measure_is_natural_map(measure) || measure->on_ranks || by_parts)
+        return CS_OK;
     return cs_fail(error, CS_UNSUPPORTED,
-                   "the measure '%s' is not available on ranks: it is a sum over all contacts",
+                   "the measure '%s' is not available on ranks: it adds numbers of all contacts "
+                   "in one place",
                    measure->name);
 }
 
@@ -28,7 +28,8 @@ static cs_status check_method(const cs_method *method, cs_error *error)
     if (!method->splits && (method->solve == cs_fixed_point || steps)) return CS_OK;
     return cs_fail(error, CS_UNSUPPORTED,
                    "method='%s' is not available on ranks: jacobi, gauss_seidel, "
-                   "symmetric_gauss_seidel, nesterov, nncg, momentum, anderson and chebyshev are",
+                   "symmetric_gauss_seidel, nesterov, nncg, nesterov_nncg, momentum, anderson and "
+                   "chebyshev are",
                    method->name);
 }
 
@@ -40,9 +41,6 @@ static cs_status check_options(const cs_solver *solver, cs_error *error)
         return cs_fail(error, CS_UNSUPPORTED,
                        "scheme='%s' is not available on ranks: scheme='factorized' is",
                        solver->scheme->name);
-    if (options->averaging_adjacent)
-        return cs_fail(error, CS_UNSUPPORTED,
-                       "averaging='adjacent' is not available on ranks: give a number");
     if (strcmp(options->device, "cpu") != 0)
         return cs_fail(error, CS_UNSUPPORTED, "device='%s' is not available on ranks",
                        options->device);

@@ -169,6 +169,34 @@ static double *take_rows_of_blocks(const cs_problem *problem, cs_arena *arena)
                                  : cs_arena_take(arena, problem->rows, sizeof(double));
 }
 
+/* Whether this solver itself makes sweeps: its problem is then packed. */
+static int sweeps(const cs_solver *solver)
+{
+    return !solver->method->without_sweeps && !solver->parts;
+}
+
+/* Whether a measure adds numbers of all blocks. */
+static int adds(const cs_measure *measure)
+{
+    return measure->of_block || measure->on_ranks || measure->of_change;
+}
+
+/* Room for the sums of measures over parts of the problem, where the order has these. A failure is found by the caller. */
+static void take_sums(cs_solver *solver)
+{
+    const cs_schedule *schedule = &solver->schedule;
+    int needed = adds(solver->stop);
+    for (int c = 0; c < solver->history.columns - 2; c++)
+        needed |= adds(solver->history.measure[c]);
+    solver->sums = (cs_part_sums){.schedule = NULL};
+    if (!needed || !sweeps(solver) || !schedule->owner) return;
+    solver->sums = (cs_part_sums){
+        .schedule = schedule,
+        .of_block = cs_arena_take_unset(&solver->kept, solver->problem->blocks, sizeof(double)),
+        .of_owner = cs_arena_take_unset(&solver->kept, schedule->owners, sizeof(double)),
+    };
+}
+
 /* Allocates the arrays that every solver needs. */
 static cs_status take_workspace(cs_solver *solver, cs_error *error)
 {
@@ -190,6 +218,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     cs_status status = cs_share_products(problem, solver->within ? 1 : threads, !exact, arena,
                                          &solver->products, error);
     if (status) return status;
+    take_sums(solver);
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
     return cs_arena_status(arena, error, "the workspace");
@@ -227,8 +256,8 @@ static cs_status pack_with_backend(cs_solver *solver, cs_pack_request *request,
     double *weight = NULL;
     if (solver->options.averaging_adjacent) {
         weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
-        status = weight ? cs_adjacent_weights(solver->problem, weight, error)
-                        : cs_no_memory(error, "averaging");
+        status =
+            weight ? cs_adjacent_weights(solver, weight, error) : cs_no_memory(error, "averaging");
     }
     request->scheme = solver->scheme;
     request->weight = weight;
@@ -368,12 +397,6 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     cs_setting *own = cs_arena_take(&solver->given, CS_MAX_OWN_OPTIONS, sizeof *own);
     if (!own) return cs_no_memory(error, "the order");
     return cs_order_settle(solver->order, order, own, error);
-}
-
-/* Whether this solver itself makes sweeps: its problem is then packed. */
-static int sweeps(const cs_solver *solver)
-{
-    return !solver->method->without_sweeps && !solver->parts;
 }
 
 /* Finds the island of each block: the connected part of the problem that the block belongs to. */

@@ -137,6 +137,7 @@ struct cs_solver {
     double *lambda, *xi;  /* (rows), in double precision, for the measures */
     double *velocity;     /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
+    cs_part_sums sums;    /* of measures; without a schedule they are not taken by parts */
     double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
     struct cs_stagnation *stagnation; /* NULL if neither patience nor a method asks for it */
     struct cs_points *points;         /* data of methods in steps (solver/points.h) */
@@ -187,6 +188,9 @@ int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number);
  * with CS_INTERRUPTED if it is to abort. */
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
                  cs_error *error);
+
+/* The reason why a link of a chain or a stage ended, in words, by its outcome. */
+const char *cs_outcome_reason(cs_outcome outcome);
 
 /* Whether outcome a is worse than b: the outcome of a problem in parts is the worst of its parts. */
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
@@ -282,8 +286,8 @@ void cs_balance_begin(cs_solver *solver);
 void cs_balance_forget(cs_solver *solver);
 void cs_balance_steps(cs_solver *solver);
 
-/* weight (blocks) <- 1 / number of adjacent contacts; 1 if there are none.  S4 */
-cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
+/* weight (blocks) <- 1 / number of adjacent contacts in the whole problem; 1 if there are none. Collective on ranks.  S4 */
+cs_status cs_adjacent_weights(const cs_solver *solver, double *weight, cs_error *error);
 
 /* Fails with the message of a solve that found A not positive definite; `row` is the failure's row in `problem`. */
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,
