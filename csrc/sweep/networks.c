@@ -436,6 +436,14 @@ _Static_assert((CS_MAX_ROWS + CS_MAX_PARTNERS * CS_MAX_DOF) * sizeof(double) <=
 
 /* ---- a run ------------------------------------------------------------------------------------------ */
 
+/* to <- all velocities. Behind those of bodies and of their copies are the roots of masses that compressed contacts
+ * read, which sweeps never write. */
+static void copy_velocities(const cs_sweep_network *n, void *to)
+{
+    if (n->packed->velocity)
+        memcpy(to, n->packed->velocity, n->size * (size_t)n->packed->velocities);
+}
+
 /* Views of the packed problem as it is now. */
 static void renew_views(cs_sweep_network *n)
 {
@@ -443,7 +451,10 @@ static void renew_views(cs_sweep_network *n)
     size_t bytes = n->size * (size_t)packed->impulses;
     n->view[0] = n->view[1] = *packed;
     n->lambda = packed->lambda;
-    if (n->other) n->view[1].velocity = n->other;
+    if (n->other) {
+        n->view[1].velocity = n->other;
+        copy_velocities(n, n->other);
+    }
     if (n->impulses) {
         memcpy(n->impulses, packed->lambda, bytes);
         memcpy(n->impulses + bytes, packed->lambda, bytes);
@@ -456,6 +467,7 @@ static void renew_views(cs_sweep_network *n)
         void *velocity = own->velocity, *lambda = own->lambda;
         *own = *packed;
         own->velocity = velocity;
+        copy_velocities(n, velocity);
         own->kept = NULL;
         if (n->by_data) own->lambda = lambda;
         if (n->ahead) own->part = n->ahead_part;
