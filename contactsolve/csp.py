@@ -16,8 +16,8 @@ For each network this module has a function of its name, made from the C library
 which takes the network's own options: ``csp.factorized(channels="apart")``. Networks of one's own,
 in Python, are made of `Channel`, `Alternation` and `run`.
 
-The networks whose messages hold data, ``"extreme"``, ``"factorized"`` and ``"naive"``, also run with
-their processes on the ranks of a communicator, threads or processes under MPI:
+The networks whose messages hold data, ``"extreme"``, ``"factorized"`` and ``"naive"``, also run
+with their processes on the ranks of a communicator, threads or processes under MPI:
 
 >>> def work(comm):
 ...     return cs.csp.solve(problem, "naive", workers=3, comm=comm, rtol=1e-6).impulses
@@ -222,10 +222,10 @@ class Solver(_Solver):
 
     With `comm`, process p of P is on rank ``p R // P`` of R; the accumulator is process 0, then
     comes the dispatcher of ``"extreme"``, unless it is merged, and then the workers. The processes
-    of a rank take turns on its thread, so that more workers than ranks gain nothing but other
-    pages. Pages hold the compressed changes of w, the word to a worker holds w of its bodies (S1
-    sections 6.2, 7.1). After each run of sweeps all ranks get the impulses of all workers, and judge
-    them alike. Results are equal on all ranks, but for times, and have the bits of threads.
+    of a rank take turns on its thread. Pages hold the compressed changes of w, the word to a worker
+    holds w of its bodies (S1 sections 6.2, 7.1). After each run of sweeps all ranks get the
+    impulses of all workers, and judge them alike. Results are equal on all ranks, but for times,
+    and have the bits of threads.
 
     Examples
     --------
@@ -279,9 +279,7 @@ class Solver(_Solver):
         alike = {"network": str(chosen), "workers": workers, "kernel": self.info["kernel"]}
         ranks.require_equal({**asked, **alike})
         ranks.compare(problem)
-        ranks.trying(
-            lambda: self._core.connect(name, workers, chosen.options(), ranks.transport)
-        )
+        ranks.trying(lambda: self._core.connect(name, workers, chosen.options(), ranks.transport))
 
     def _make(self, way: _Division) -> None:
         """Make the solver, without its network."""

@@ -1,5 +1,5 @@
-/* A solver whose sweeps a network of processes makes (transport/networks/network.h). On ranks each of them has the whole
- * problem, and a solver that makes the same decisions. */
+/* A solver whose sweeps a network of processes makes (transport/networks/network.h). On ranks each of them has the
+ * whole problem, and a solver that makes the same decisions. */
 #include "solver/network.h"
 
 #include "core/error.h"

@@ -1,5 +1,5 @@
-/* What travels between the ranks of a network. Each rank has packed the whole problem; of impulses and velocities it has
- * those of its workers during a run, and all of them at its end:
+/* What travels between the ranks of a network. Each rank has packed the whole problem; of impulses and velocities it
+ * has those of its workers during a run, and all of them at its end:
  *
  *     in a sweep      changes of w of each part; w of each worker's bodies      (transport/networks/)
  *     after a run     impulses of the workers, w, what was decided              to all ranks, by a gather

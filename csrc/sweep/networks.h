@@ -17,8 +17,8 @@ typedef struct cs_network_call {
     void *context;
     void *keep; /* the same for the first sweep */
 
-    /* On ranks. best: where `judge` lets impulses be copied to. state (state_bytes, at most CS_NETWORK_STATE_BYTES): what
-     * `judge` writes, on the rank of the accumulator; after the run all ranks have it. */
+    /* On ranks. best: where `judge` lets impulses be copied to. state (state_bytes, at most CS_NETWORK_STATE_BYTES):
+     * what `judge` writes, on the rank of the accumulator; after the run all ranks have it. */
     void *best, *state;
     int64_t state_bytes;
 } cs_network_call;
@@ -34,8 +34,8 @@ cs_status cs_sweep_network_make(cs_sweep_network **made, cs_packed *packed, cons
                                 int workers, const cs_setting *settings, int count,
                                 cs_network_ranks *ranks, cs_arena *arena, cs_error *error);
 
-/* Makes the sweeps. The caller flushes denormals. On ranks it is collective, and all of them have the results. Fails with
- * CS_NO_MEMORY, with CS_UNSUPPORTED without as many threads, and on ranks as messages do; the impulses are then
+/* Makes the sweeps. The caller flushes denormals. On ranks it is collective, and all of them have the results. Fails
+ * with CS_NO_MEMORY, with CS_UNSUPPORTED without as many threads, and on ranks as messages do; the impulses are then
  * undefined. */
 cs_status cs_sweep_network_run(cs_sweep_network *network, const cs_network_call *call,
                                cs_error *error);

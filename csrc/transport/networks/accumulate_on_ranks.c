@@ -4,8 +4,8 @@
  *     worker ──► page: what was measured, changes of w ──► accumulator
  *     worker ◄── word: go on or stop, w of its bodies  ◄── accumulator
  *
- * There is a link for each page and one for each word. In a sweep, the workers of a rank take turns, then the accumulator
- * reads all pages, and then the workers read their words. */
+ * There is a link for each page and one for each word. In a sweep, the workers of a rank take turns, then the
+ * accumulator reads all pages, and then the workers read their words. */
 #include "transport/networks/accumulate.h"
 
 #include <math.h>

@@ -1,11 +1,12 @@
-/* One contact a task on ranks (S1 section 6.1, Fig. 6.1). Tasks are dealt to the workers in turn, because a channel that
- * several ranks read does not exist; each worker has as many places for tasks and for results as the option says:
+/* One contact a task on ranks (S1 section 6.1, Fig. 6.1). Tasks are dealt to the workers in turn, because a channel
+ * that several ranks read does not exist; each worker has as many places for tasks and for results as the option
+ * says:
  *
  *     dispatcher ──► task of each place ──► worker ──► result of each place ──► accumulator ──► dispatcher
  *                                                                              x, w; next sweep, or stop
  *
- * A round fills all places once. The processes of a rank take turns in it: tasks are sent, visits made, results taken.
- * Nobody waits for a later round, so that ranks never wait for each other in a circle. */
+ * A round fills all places once. The processes of a rank take turns in it: tasks are sent, visits made, results
+ * taken. Nobody waits for a later round, so that ranks never wait for each other in a circle. */
 #include "transport/networks/extreme.h"
 
 #include <string.h>

@@ -302,6 +302,7 @@ def test_what_differs_between_ranks_is_refused(pile, change, words):
 
 # ---- how a solve ends early ---------------------------------------------------------------------
 
+
 # A grid on which no network diverges or ends by itself.
 @pytest.fixture(scope="module")
 def grid():
