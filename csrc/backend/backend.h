@@ -28,7 +28,8 @@ typedef struct cs_network_request {
     int workers;
     cs_setting setting[CS_MAX_OWN_OPTIONS];
     int settings;
-    int looks_ahead; /* iterates depend on where runs begin */
+    int looks_ahead;                /* iterates depend on where runs begin */
+    struct cs_network_ranks *ranks; /* of the processes; NULL: they are threads */
 } cs_network_request;
 
 typedef struct cs_backend cs_backend;

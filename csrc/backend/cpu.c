@@ -145,10 +145,20 @@ static int count_sweep(cs_sweep_call *call)
     return call->alarm;
 }
 
+/* What `judge` decides, which all ranks of a network have after a run. */
+typedef struct decisions {
+    int64_t made;
+    int alarm;
+    cs_sweep_stats stats;
+    cs_best_sweep best;
+} decisions;
+_Static_assert(sizeof(decisions) <= CS_NETWORK_STATE_BYTES, "what a run of a network tells");
+
 /* A call whose sweeps a network makes. */
 typedef struct network_sweeps {
     cs_cpu *cpu;
     cs_sweep_call *call;
+    decisions decided;
 } network_sweeps;
 
 /* What `sweep` does after each sweep. */
@@ -157,16 +167,36 @@ static int judge(void *context, const cs_sweep_stats *stats, void **keep)
     network_sweeps *s = context;
     cs_sweep_call *call = s->call;
     call->stats = *stats;
-    if (count_sweep(call)) return 1;
-    if (call->best && call->best->best_is_current && call->made < call->most) *keep = s->cpu->best;
-    return 0;
+    int alarm = count_sweep(call);
+    if (!alarm && call->best && call->best->best_is_current && call->made < call->most)
+        *keep = s->cpu->best;
+    s->decided = (decisions){.made = call->made, .alarm = call->alarm, .stats = call->stats};
+    if (call->best) s->decided.best = *call->best;
+    return alarm;
+}
+
+/* The decisions of the run's accumulator, on whatever rank it is. */
+static void take_decisions(const network_sweeps *s)
+{
+    cs_sweep_call *call = s->call;
+    call->made = s->decided.made;
+    call->alarm = s->decided.alarm;
+    call->stats = s->decided.stats;
+    if (call->best) *call->best = s->decided.best;
 }
 
 /* Networks make no backward sweeps. */
 static cs_status sweep_by_network(cs_cpu *cpu, cs_sweep_call *call, cs_error *error)
 {
-    network_sweeps s = {cpu, call};
-    cs_network_call sweeps = {.most = call->most, .judge = judge, .context = &s};
+    network_sweeps s = {.cpu = cpu, .call = call};
+    cs_network_call sweeps = {
+        .most = call->most,
+        .judge = judge,
+        .context = &s,
+        .best = cpu->best,
+        .state = &s.decided,
+        .state_bytes = sizeof s.decided,
+    };
     int64_t before = cpu->packed.products;
     if (call->best && call->best->best_is_current) {
         sweeps.keep = cpu->best;
@@ -174,6 +204,7 @@ static cs_status sweep_by_network(cs_cpu *cpu, cs_sweep_call *call, cs_error *er
     }
     call->made = 0;
     cs_status status = cs_sweep_network_run(cpu->network, &sweeps, error);
+    if (!status) take_decisions(&s);
     call->products = cpu->packed.products - before;
     return status;
 }
@@ -208,7 +239,7 @@ static cs_status connect(void *state, const cs_network_request *request, cs_aren
 {
     cs_cpu *cpu = state;
     return cs_sweep_network_make(&cpu->network, &cpu->packed, request->name, request->workers,
-                                 request->setting, request->settings, arena, error);
+                                 request->setting, request->settings, request->ranks, arena, error);
 }
 
 static const cs_network_counts *connected(const void *state)

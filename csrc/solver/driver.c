@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "solver/checkpoint.h"
 #include "solver/judge.h"
+#include "transport/networks/ranks.h"
 
 #include <math.h>
 
@@ -60,6 +61,12 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         int stops = run.control && run.control->every_iteration;
         int timed = solver->checkpoints && solver->checkpoints->seconds < INFINITY;
         run.asks_ranks = cs_ranks_any(solver->ranks, stops || timed) || budget->deadline < INFINITY;
+    }
+    if (solver->network.ranks) {
+        double own[] = {run.control && run.control->every_iteration, budget->deadline < INFINITY};
+        cs_network_ranks_largest(solver->network.ranks, own, 2);
+        run.watched = own[0] != 0;
+        run.asks_ranks = run.watched || own[1] != 0;
     }
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
@@ -302,10 +309,22 @@ static int wants_checkpoint(const cs_run *run)
            cs_recent_clock(run->budget) - run->last_checkpoint >= checkpoints->seconds;
 }
 
+/* The same for all ranks of a network. */
+static cs_status poll_network(cs_run *run, cs_error *error)
+{
+    double wishes[] = {run->stopped, run->late};
+    cs_network_ranks *ranks = run->solver->network.ranks;
+    if (run->asks_ranks) cs_network_ranks_largest(ranks, wishes, 2);
+    run->stopped = wishes[0] != 0;
+    run->late = wishes[1] != 0;
+    return cs_network_ranks_status(ranks, error);
+}
+
 /* The same for all ranks: what one of them wants, all do. Without a deadline or a callback nobody wants to stop. */
 static cs_status poll(cs_run *run, cs_error *error)
 {
     cs_status status = poll_own(run, error);
+    if (!status && run->solver->network.ranks) return poll_network(run, error);
     if (status || !run->solver->ranks) return status;
     double wishes[3] = {run->stopped, run->late, wants_checkpoint(run)};
     if (run->asks_ranks) cs_ranks_largest(run->solver->ranks, wishes, 3);
@@ -437,7 +456,7 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     const cs_control *control = run->control;
     int64_t k = run->number;
     if (solver->ranks) return 1;
-    if ((control && control->every_iteration) || solver->previous) return 1;
+    if ((control && control->every_iteration) || run->watched || solver->previous) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
     if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
 

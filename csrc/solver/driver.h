@@ -45,6 +45,7 @@ typedef struct cs_run {
     int converged, stopped;
     int aborted;          /* the caller aborted within a step */
     int asks_ranks;       /* whether ranks ask each other after each iteration who wants to stop */
+    int watched;          /* whether some rank of a network looks at every iterate */
     int wants_checkpoint; /* whether the seconds up to the next checkpoint have passed */
     double last_checkpoint; /* cs_clock of it, or of the beginning */
     int late;               /* stopped by max_seconds */

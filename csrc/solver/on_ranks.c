@@ -5,6 +5,7 @@
 #include "solver/accelerate.h"
 #include "solver/judge.h"
 #include "solver/options.h"
+#include "transport/networks/ranks.h"
 #include "transport/transport.h"
 
 #include <string.h>
@@ -95,6 +96,7 @@ cs_status cs_join_ranks(cs_solver *solver, const cs_share *share, cs_transport *
 
 int cs_solver_failure_is_known(const cs_solver *solver)
 {
+    if (solver->network.ranks) return cs_network_ranks_have_agreed(solver->network.ranks);
     return cs_ranks_have_agreed(solver->ranks);
 }
 

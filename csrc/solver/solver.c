@@ -11,6 +11,7 @@
 #include "solver/judge.h"
 #include "solver/on_ranks.h"
 #include "solver/options.h"
+#include "transport/networks/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -613,6 +614,7 @@ void cs_solver_destroy(cs_solver *solver)
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->kept);
     cs_arena_clear(&solver->given);
+    cs_network_ranks_free(solver->network.ranks);
     cs_ranks_free(solver->ranks);
     cs_release(solver);
 }
@@ -778,6 +780,14 @@ static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, 
     return status;
 }
 
+/* Whether all ranks, of the problem or of a network, come with CS_OK. */
+static cs_status agree(const cs_solver *solver, cs_status status, cs_error *error)
+{
+    cs_network_ranks *of_network = solver->network.ranks;
+    return of_network ? cs_network_ranks_agree(of_network, status, error)
+                      : cs_ranks_agree(solver->ranks, status, error);
+}
+
 cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *b,
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error)
@@ -789,6 +799,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
     cs_ranks_begin(solver->ranks);
+    if (solver->network.ranks) cs_network_ranks_begin(solver->network.ranks);
     if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
     if (solver->version != solver->problem->version) {
         solver->together = watched;
@@ -798,12 +809,12 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 
     /* The data and the first iterate. */
     cs_budget_begin(budget, solver->options.max_seconds);
-    status = cs_ranks_agree(solver->ranks, load_data(solver, b, parameters, error), error);
+    status = agree(solver, load_data(solver, b, parameters, error), error);
     if (status) return status;
     double since = cs_check_begins(solver, budget);
     cs_judge_begin(solver);
     cs_check_ends(solver, budget, since);
-    status = cs_ranks_agree(solver->ranks, load_impulses(solver, initial, error), error);
+    status = agree(solver, load_impulses(solver, initial, error), error);
     if (status) return status;
 
     /* Undo what the last solve changed: R, and its results. */

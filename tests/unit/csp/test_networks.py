@@ -76,6 +76,18 @@ def test_same_bits_in_other_precisions(pile, name, dtype):
     assert np.array_equal(solver.solve().impulses, other.solve().impulses)
 
 
+@pytest.mark.parametrize(("name", "own"), CASES, ids=str)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_same_bits_in_runs_of_many_sweeps(pile, name, own, compressed):
+    """Both copies of w have the roots of masses that compressed contacts read."""
+    solver, other = both(
+        pile, getattr(cs.csp, name)(**own), workers=3, rtol=None, atol=None, max_iterations=20,
+        record=(), record_every=20, check_every=20, compressed=compressed,
+    )  # fmt: skip
+    assert np.array_equal(solver.solve().impulses, other.solve().impulses)
+    assert solver.info["runs"] < 20
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_problems_without_contacts(name):
     nothing = cs.Problem(
