@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -309,7 +310,8 @@ class Result:
     time
         Time of the solve on this rank [s].
     info
-        As in `contactsolve.Result`; ``info["ranks"]`` as of `Solver.info`.
+        As in `contactsolve.Result`; ``info["ranks"]`` as of `Solver.info`. A certificate has the
+        rows of ``impulses``.
     problem
         The problem.
     """
@@ -441,11 +443,22 @@ class _RankValues(ResultValues):
         answer = self._answer
         return Worst(answer.worst_block, f"row {answer.worst_row}", answer.worst_velocity)
 
+    def _contacts_of(self, rows: np.ndarray) -> list[int]:
+        # The largest entry of a certificate is 1, on whichever rank it is.
+        return super()._contacts_of(rows) if np.abs(rows).max(initial=0) >= 1e-3 else []
+
     def _gives_advice(self, status: str) -> bool:  # noqa: ARG002 (advice would differ by rank)
         return False
 
     def _message(self) -> str:
         answer = self._answer
+        if answer.status == "infeasible":
+            most = answer.certified
+            bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
+            return (
+                f"infeasible after {answer.iterations} iterations: the problem has no "
+                f"solution{bound} (info['certificate'])"
+            )
         return (
             f"{answer.status} after {answer.iterations} iterations: natural map "
             f"{answer.natural_map:.2e} N s (scaled {answer.natural_map_scaled:.1e}), "
@@ -469,11 +482,21 @@ def _result_of(solver: Solver, result: LocalResult) -> Result:
         natural_map=values.natural_map(),
         natural_map_scaled=values.natural_map_scaled(),
         worst_contact=values.worst_contact(),
-        info={**values.info(), "ranks": solver._solver._core.ranks()},
+        info={**_info_of(share, values, mine), "ranks": solver._solver._core.ranks()},
         problem=solver.problem,
         _share_impulses=values.impulses(),
         _local=result,
     )
+
+
+def _info_of(share: Any, values: ResultValues, mine: np.ndarray) -> dict[str, Any]:
+    """Return the info of a rank; of a certificate, that of the contacts that belong to it."""
+    info = values.info()
+    if "certificate" in info:
+        info["certificate"] = _own(share, info["certificate"], mine)
+        theirs = np.array(info["certificate_contacts"], np.int64)
+        info["certificate_contacts"] = share.contact[theirs[mine[theirs]]].tolist()
+    return info
 
 
 def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:

@@ -67,6 +67,9 @@ struct cs_ranks {
     double rows;       /* of the whole problem; a whole number */
     cs_gather numbers; /* CS_RANKS_NUMBERS of each rank */
     cs_gather parts;   /* of each rank: TALLIED numbers, and one of each of its parts */
+    cs_gather pieces;  /* of each rank: CS_RANKS_PIECE_NUMBERS of each of its pieces */
+    int64_t own_pieces, all_pieces; /* of shared islands: of this rank, and of all */
+    int64_t *island;                /* (all_pieces): of the pieces of one rank after another */
 };
 
 /* What each rank adds to the numbers of its parts: its largest number, and its count. */
@@ -918,6 +921,23 @@ cs_status cs_ranks_add_counts(cs_ranks *ranks, int64_t *counts, cs_error *error)
     return status;
 }
 
+void cs_ranks_sum_pieces(cs_ranks *ranks, const double *of_piece, double *of_island)
+{
+    /* Gather the numbers of all pieces. */
+    if (!ranks || has_failed(ranks) || ranks->share->shared_islands == 0) return;
+    size_t numbers = CS_RANKS_PIECE_NUMBERS * (size_t)ranks->own_pieces;
+    if (numbers) memcpy(ranks->pieces.own, of_piece, sizeof(double) * numbers);
+    if (cs_gather_run(&ranks->pieces, &ranks->failure)) return;
+
+    /* Ranks own consecutive parts: their order is that of the parts. */
+    for (int64_t i = 0; i < CS_RANKS_PIECE_NUMBERS * ranks->share->shared_islands; i++)
+        of_island[i] = 0;
+    const double *next = ranks->pieces.all;
+    for (int64_t i = 0; i < ranks->all_pieces; i++)
+        for (int s = 0; s < CS_RANKS_PIECE_NUMBERS; s++)
+            of_island[CS_RANKS_PIECE_NUMBERS * ranks->island[i] + s] += *next++;
+}
+
 int64_t cs_ranks_rows(const cs_ranks *ranks) { return (int64_t)ranks->rows; }
 
 int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage)
@@ -961,6 +981,59 @@ static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
             (TALLIED + first_part(ranks, r + 1) - first_part(ranks, r)) * (int64_t)sizeof(double);
     if (!status)
         status = cs_gather_make(&ranks->parts, ranks->transport, "sums of parts", bytes, error);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+/* piece (blocks) <- island * parts + part of each own block of a shared island, ascending and each once. Returns their
+ * number. */
+static int64_t find_own_pieces(const cs_ranks *ranks, int64_t *piece)
+{
+    const cs_share *share = ranks->share;
+    int64_t count = 0;
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        if (share->island[k] >= 0 && cs_ranks_own(ranks, share->part[k]))
+            piece[count++] = share->island[k] * share->parts + share->part[k];
+    return cs_sort_distinct_64(piece, count);
+}
+
+/* Lets ranks know the pieces of the islands that they share. Collective. */
+static cs_status share_pieces(cs_ranks *ranks, cs_error *error)
+{
+    /* How many pieces each rank has. */
+    cs_arena scratch = {0};
+    cs_status status = CS_OK;
+    if (ranks->share->shared_islands == 0) return CS_OK;
+    int64_t *piece = cs_arena_take(&scratch, ranks->problem->blocks, sizeof(int64_t));
+    int64_t *bytes = cs_arena_take(&scratch, ranks->ranks, sizeof(int64_t));
+    if (cs_arena_failed(&scratch)) {
+        status = cs_no_memory(error, "the islands of ranks");
+        goto out;
+    }
+    ranks->own_pieces = find_own_pieces(ranks, piece);
+    double count = (double)ranks->own_pieces;
+    const double *all = cs_ranks_gather(ranks, &count, 1);
+    if (!all) {
+        status = cs_ranks_status(ranks, error);
+        goto out;
+    }
+    for (int r = 0; r < ranks->ranks; r++) {
+        int64_t pieces = (int64_t)all[r * CS_RANKS_NUMBERS];
+        ranks->all_pieces += pieces;
+        bytes[r] = pieces * (int64_t)sizeof(int64_t);
+    }
+
+    /* Their islands, and the gather of their numbers. */
+    for (int64_t i = 0; i < ranks->own_pieces; i++) piece[i] /= ranks->share->parts;
+    ranks->island = cs_arena_take(&ranks->arena, ranks->all_pieces, sizeof(int64_t));
+    if (!ranks->island) status = cs_no_memory(error, "the islands of ranks");
+    if (!status)
+        status = cs_gather_once(ranks->transport, "islands of parts", bytes, piece, ranks->island,
+                                error);
+    for (int r = 0; r < ranks->ranks; r++) bytes[r] *= CS_RANKS_PIECE_NUMBERS;
+    if (!status)
+        status = cs_gather_make(&ranks->pieces, ranks->transport, "sums of islands", bytes, error);
+out:
     cs_arena_clear(&scratch);
     return status;
 }
@@ -1021,6 +1094,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
         note_stages(ranks);
         status = tell_stages(ranks, error);
     }
+    if (!status) status = share_pieces(ranks, error);
     if (!status) status = make_carriers(ranks, real_size, error);
     if (!status) {
         count_all(ranks);
@@ -1046,6 +1120,7 @@ void cs_ranks_free(cs_ranks *ranks)
     cs_exchange_free(ranks->ghosts.exchange);
     cs_gather_free(&ranks->numbers);
     cs_gather_free(&ranks->parts);
+    cs_gather_free(&ranks->pieces);
     cs_arena_clear(&ranks->arena);
     cs_release(ranks);
 }

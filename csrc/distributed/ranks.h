@@ -2,7 +2,7 @@
  *
  *     sweep       stage | u of ghosts | stage | u of ghosts | ...       cs_ranks_exchange, cs_ranks_await
  *     products    M^-1 J^T lambda of ghosts                             cs_ranks_complete
- *     decisions   largest, any, all; sums of parts                      cs_ranks_largest, ..., cs_ranks_sum
+ *     decisions   largest, any, all; sums of parts, of islands          cs_ranks_largest, ..., cs_ranks_sum_pieces
  *
  * All ranks make the same calls in the same order, because each decision is made from the same numbers on all of them. No
  * call adds numbers of two ranks that are not whole: sums are taken over parts, and then added in the order of the parts. The
@@ -81,6 +81,12 @@ double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, dou
 /* counts (blocks) <- of each block the sum of the counts that all ranks have of it: whole numbers, whose sums are exact in any
  * order. For a set-up. Collective. */
 cs_status cs_ranks_add_counts(cs_ranks *ranks, int64_t *counts, cs_error *error);
+
+/* Sums over the islands that ranks share. A piece is what an island has in one part: the rank's own pieces of shared islands
+ * are sorted by island, and by part. of_piece: CS_RANKS_PIECE_NUMBERS for each of these; of_island (shared islands,
+ * CS_RANKS_PIECE_NUMBERS) <- their sums over all pieces, in the order of the parts. On one rank nothing is shared. */
+enum { CS_RANKS_PIECE_NUMBERS = 2 };
+void cs_ranks_sum_pieces(cs_ranks *ranks, const double *of_piece, double *of_island);
 
 /* The rows of the whole problem. */
 int64_t cs_ranks_rows(const cs_ranks *ranks);

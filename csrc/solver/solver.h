@@ -48,13 +48,15 @@ typedef struct cs_ray {
 /* What judges iterates: the speeds V that tolerances refer to, and proofs that no solution exists
  * (solver/judge.h). */
 typedef struct cs_judge {
-    double *response;          /* (rows): a_s of each row's coupled set (measure/measure.h) */
-    int64_t *island;           /* (blocks): island of each block, from 0 */
-    int64_t islands;           /* their number */
-    int alone;                 /* whether the prox of a set calls the caller's code: one thread */
-    int begun;                 /* whether `scale` is that of this solve, */
-    int handed_over;           /* and whether the backend has it */
-    double *scale;             /* (blocks): V of the block's island in this solve */
+    double *response;        /* (rows): a_s of each row's coupled set (measure/measure.h) */
+    int64_t *island;         /* (blocks): island of each block, from 0 */
+    int64_t islands;         /* their number */
+    cs_island_pieces pieces; /* of the islands, by parts of the problem if the schedule has them */
+    double *of_part;         /* (parts of the problem): scratch; NULL without parts */
+    int alone;               /* whether the prox of a set calls the caller's code: one thread */
+    int begun;               /* whether `scale` is that of this solve, */
+    int handed_over;         /* and whether the backend has it */
+    double *scale;           /* (blocks): V of the block's island in this solve */
     const double *outer_scale; /* (blocks): V from an enclosing problem, used instead; or NULL */
     double *speed, *largest, *reach; /* (blocks): scratch */
     double *magnitude;               /* (rows): scratch */
