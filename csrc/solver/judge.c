@@ -412,7 +412,7 @@ static int64_t refinements(int64_t number)
 }
 
 /* The input of a proof, with sums by parts if the schedule has them. */
-static cs_proof_data proof_data(cs_solver *solver, const cs_state *state, cs_part_sums *sums,
+static cs_proof_data proof_data(cs_solver *solver, const cs_state *state, cs_solver_sums *sums,
                                 int64_t steps, double nearly)
 {
     const cs_judge *judge = &solver->judge;
@@ -433,7 +433,7 @@ static cs_status prove(cs_solver *solver, const double *candidate, int64_t numbe
                        cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_part_sums sums = {solver, solver->judge.of_part};
+    cs_solver_sums sums = {solver, solver->judge.of_part};
     cs_proof_data data = proof_data(solver, &state, &sums, refinements(number), NEARLY);
     return cs_prove(&data, candidate, friction, &solver->judge.ray.certificate, error);
 }
@@ -483,7 +483,7 @@ static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, in
                          cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_part_sums sums = {solver, solver->judge.of_part};
+    cs_solver_sums sums = {solver, solver->judge.of_part};
     cs_proof_data data = proof_data(solver, &state, &sums, steps, INFINITY);
     cs_certificate *certificate = &solver->judge.ray.certificate;
     cs_status status = ray ? cs_prove(&data, ray, 0, certificate, error)

@@ -15,7 +15,7 @@ static double product(const cs_block_group *group, int64_t index, const double *
 
 double cs_part_dot(void *context, const double *x, const double *y)
 {
-    const cs_part_sums *sums = context;
+    const cs_solver_sums *sums = context;
     const cs_schedule *schedule = &sums->solver->schedule;
     const cs_problem *problem = sums->solver->problem;
     double *of_owner = sums->of_owner;
@@ -81,7 +81,7 @@ int cs_solver_lanczos(const cs_solver *solver, cs_product multiply, void *contex
     }
 
     /* By parts. */
-    cs_part_sums own = {solver, cs_allocate(solver->schedule.owners, sizeof(double))};
+    cs_solver_sums own = {solver, cs_allocate(solver->schedule.owners, sizeof(double))};
     if (!own.of_owner) return -1;
     begin(solver, start);
     int64_t all = solver->ranks ? cs_ranks_rows(solver->ranks) : rows;

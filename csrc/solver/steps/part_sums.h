@@ -6,13 +6,13 @@
 #include "solver/solver.h"
 
 /* The sums of one solver whose schedule has parts. */
-typedef struct cs_part_sums {
+typedef struct cs_solver_sums {
     const cs_solver *solver;
     double *of_owner; /* (owners): scratch */
-} cs_part_sums;
+} cs_solver_sums;
 
 /* x.y over the rows of all ranks, part by part in the order of the visits, then over the parts in their order. `context` is
- * a cs_part_sums. */
+ * a cs_solver_sums. */
 double cs_part_dot(void *context, const double *x, const double *y);
 
 /* part (blocks) <- the part of the problem that each block belongs to. The schedule has parts, or the solver is on ranks. */
