@@ -271,7 +271,7 @@ static void fail_with_options(void)
 static void fail_accelerated(void)
 {
     static const char *const over[] = {"jacobi", "symmetric_gauss_seidel"};
-    static const char *const names[] = {"anderson", "nncg", NULL};
+    static const char *const names[] = {"anderson", "nesterov_nncg", NULL};
     for (int m = 0; names[m]; m++)
         for (int i = 0; i < 2; i++) {
             cs_setting setting = {.name = "over", .word = over[i]};
