@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve import _core
 from interruption import ctrl_c_ends
 
 pytestmark = [
@@ -380,3 +381,25 @@ def test_all_ranks_end_at_the_deadline(grid):
     assert len({result.iterations for result in found}) == 1
     assert {result.status for result in found} == {found[0].status}
     assert all(np.array_equal(found[0].impulses, one.impulses) for one in found)
+
+
+@pytest.mark.parametrize("name", ["factorized", "extreme"])
+def test_a_rank_without_memory_ends_the_set_up_on_all_ranks(name):
+    """Each of the first allocations of a solve fails once, on whichever rank makes it."""
+    failures = 0
+    problem = cs.scenarios.ball_grid(3, velocity=0.3)
+    for successes in range(0, 260, 9):
+
+        def work(comm, successes=successes):
+            comm.barrier()
+            if comm.rank == 0:
+                _core.memory_fail_after(successes)
+            return cs.csp.solve(problem, name, workers=2, comm=comm, max_iterations=2)
+
+        try:
+            cs.distributed.run(work, 2, timeout=20)
+        except MemoryError:
+            failures += 1
+        finally:
+            _core.memory_fail_after(-1)
+    assert failures > 5
