@@ -133,18 +133,6 @@ static void subtract_products(void *state)
     packed->scheme->subtract_products(packed);
 }
 
-/* Counts a sweep that has been made, and tests it for divergence. Returns the alarm. */
-static int count_sweep(cs_sweep_call *call)
-{
-    cs_best_sweep *best = call->best;
-    call->made++;
-    if (!best) return 0;
-    best->number++;
-    call->alarm = cs_best_is_exceeded(best, &call->stats);
-    if (!call->alarm) cs_best_update(best, &call->stats);
-    return call->alarm;
-}
-
 /* A call whose sweeps a network makes. */
 typedef struct network_sweeps {
     cs_cpu *cpu;
@@ -157,7 +145,7 @@ static int judge(void *context, const cs_sweep_stats *stats, void **keep)
     network_sweeps *s = context;
     cs_sweep_call *call = s->call;
     call->stats = *stats;
-    if (count_sweep(call)) return 1;
+    if (cs_sweep_count(call)) return 1;
     if (call->best && call->best->best_is_current && call->made < call->most) *keep = s->cpu->best;
     return 0;
 }
@@ -197,7 +185,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         packed->backwards = call->backwards;
         cs_sweep(packed, &call->stats);
         call->backwards = call->alternates && !call->backwards;
-        count_sweep(call);
+        cs_sweep_count(call);
     }
     call->products = packed->products - before;
     return cs_ranks_status(packed->ranks, error);

@@ -93,6 +93,9 @@ int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage);
 enum { CS_ALL_GHOSTS = -1 };
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
 
+/* Whether this rank sends or receives anything in that exchange; no, on one rank. Not collective. */
+int cs_ranks_travels(const cs_ranks *ranks, int64_t stage);
+
 /* After a disjoint stage, before cs_ranks_exchange: bodies that another rank has moved, which visited their contacts, <- that
  * rank's numbers. */
 void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
