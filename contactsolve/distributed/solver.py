@@ -13,6 +13,7 @@ import numpy as np
 from contactsolve import _core, methods
 from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
+from contactsolve._devices import load
 from contactsolve._options import count, flag, most_seconds, number
 from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
@@ -44,7 +45,6 @@ _NOT_HERE = {
     "parts": "the problem has its parts: give them to distributed.Problem",
     "rng": "no order for ranks is random",
     "islands": "islands are never solved separately on ranks",
-    "device": "ranks sweep on processors",
 }
 # Options that may differ between ranks.
 _OF_A_RANK = ("threads", "exact_threads", "max_setup_seconds")
@@ -73,6 +73,8 @@ class Solver:
         As for `contactsolve.Solver`, with the scheme ``"factorized"``. The order is
         ``"partition"``, the interiors of the parts and then the contacts between them, or
         ``"colored"``, by name or as an object of `contactsolve.orders`; by default the former.
+        With a `device`, the same on all ranks, each rank has a queue of its own there; methods are
+        ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` and ``"jacobi"``, borders in colours.
 
     Attributes
     ----------
@@ -105,7 +107,8 @@ class Solver:
         order: Any = given.pop("order", "partition")
         choice, visits = together(comm, _checked, method, order, given)
         alike = {name: value for name, value in given.items() if name not in _OF_A_RANK}
-        described = {name: repr(value) for name, value in alike.items()}
+        described = {"device": repr("cpu")}
+        described |= {name: repr(value) for name, value in alike.items()}
         described |= {"method": repr(choice), "order": repr(visits), "verify": repr(verify)}
         require_equal(comm, described)
         plan = plan_of(share, visits, simultaneous=_is_simultaneous(choice))
@@ -232,6 +235,11 @@ class Solver:
         solver = self._solver
         if arguments == (None,) * 4:
             return None
+        device = solver._options["device"]
+        if device != "cpu":
+            raise ValueError(
+                f"checkpoints are not available with device={device!r}: it gives no velocities out"
+            )
         further = {
             **self._named,
             "record": solver._described.columns,
@@ -580,6 +588,7 @@ def _checked(method: Any, order: Any, options: dict[str, Any]) -> tuple[methods.
     for name, why in _NOT_HERE.items():
         if name in options:
             raise ValueError(f"{name} is given: {why}")
+    load(options.get("device"))
     choice, visits = methods.chosen(method), chosen(order)
     if choice.name == "auto":
         raise ValueError(

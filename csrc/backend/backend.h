@@ -250,6 +250,18 @@ CS_INLINE void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
     best->best_number = best->number;
 }
 
+/* Counts a sweep that has been made, with the call's statistics, and tests it for divergence. Returns the alarm. */
+static inline int cs_sweep_count(cs_sweep_call *call)
+{
+    cs_best_sweep *best = call->best;
+    call->made++;
+    if (!best) return 0;
+    best->number++;
+    call->alarm = cs_best_is_exceeded(best, &call->stats);
+    if (!call->alarm) cs_best_update(best, &call->stats);
+    return call->alarm;
+}
+
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
 /* The next two do nothing if nothing is packed: then the impulses exist in the user's order only. */

@@ -133,18 +133,6 @@ static void subtract_products(void *state)
     packed->scheme->subtract_products(packed);
 }
 
-/* Counts a sweep that has been made, and tests it for divergence. Returns the alarm. */
-static int count_sweep(cs_sweep_call *call)
-{
-    cs_best_sweep *best = call->best;
-    call->made++;
-    if (!best) return 0;
-    best->number++;
-    call->alarm = cs_best_is_exceeded(best, &call->stats);
-    if (!call->alarm) cs_best_update(best, &call->stats);
-    return call->alarm;
-}
-
 /* What `judge` decides, which all ranks of a network have after a run. */
 typedef struct decisions {
     int64_t made;
@@ -167,7 +155,7 @@ static int judge(void *context, const cs_sweep_stats *stats, void **keep)
     network_sweeps *s = context;
     cs_sweep_call *call = s->call;
     call->stats = *stats;
-    int alarm = count_sweep(call);
+    int alarm = cs_sweep_count(call);
     if (!alarm && call->best && call->best->best_is_current && call->made < call->most)
         *keep = s->cpu->best;
     s->decided = (decisions){.made = call->made, .alarm = call->alarm, .stats = call->stats};
@@ -228,7 +216,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         packed->backwards = call->backwards;
         cs_sweep(packed, &call->stats);
         call->backwards = call->alternates && !call->backwards;
-        count_sweep(call);
+        cs_sweep_count(call);
     }
     call->products = packed->products - before;
     return cs_ranks_status(packed->ranks, error);

@@ -749,6 +749,12 @@ void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
     carry_from(ranks, &ranks->changes[stage], values, NULL, send_place, receive_place);
 }
 
+/* The carrier of u after a stage, or of all ghosts. */
+static const carrier *carrier_of(const cs_ranks *ranks, int64_t stage)
+{
+    return stage < 0 ? &ranks->ghosts : &ranks->stage[stage];
+}
+
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
 {
     if (!ranks) return;
@@ -759,6 +765,11 @@ void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64
     }
     if (ranks->back[stage].open) close_carrier(ranks, &ranks->back[stage]);
     open_carrier(ranks, &ranks->stage[stage], values, place);
+}
+
+int cs_ranks_travels(const cs_ranks *ranks, int64_t stage)
+{
+    return ranks && carrier_of(ranks, stage)->sends + carrier_of(ranks, stage)->receives > 0;
 }
 
 int cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)

@@ -102,6 +102,9 @@ int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage);
 enum { CS_ALL_GHOSTS = -1 };
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
 
+/* Whether this rank sends or receives anything in that exchange; no, on one rank. Not collective. */
+int cs_ranks_travels(const cs_ranks *ranks, int64_t stage);
+
 /* Waits for the numbers that a stage reads: those of its contacts' ghosts, and impulses where it computes u anew. */
 void cs_ranks_await(cs_ranks *ranks, int64_t stage);
 

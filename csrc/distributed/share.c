@@ -118,6 +118,17 @@ cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int r
     return status ? status : check_visits(share, problem, error);
 }
 
+int cs_share_is_inside(const cs_share *share, const cs_problem *problem, int64_t block)
+{
+    const cs_block_group *group = cs_block_group_of(problem, block);
+    int64_t index = block - group->first_block;
+    for (int side = 0; side < cs_block_partners(group); side++) {
+        if (!cs_partner_moves(group, index, side)) continue;
+        if (share->label[cs_partner_body(group, index, side)] != share->part[block]) return 0;
+    }
+    return 1;
+}
+
 cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_arena *scratch,
                         cs_plan **result, cs_error *error)
 {

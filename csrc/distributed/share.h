@@ -53,6 +53,9 @@ static inline int cs_owner_of_part(int64_t part, int64_t parts, int ranks)
 cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int ranks,
                          cs_error *error);
 
+/* Whether all movable bodies of a block belong to the block's part. */
+int cs_share_is_inside(const cs_share *share, const cs_problem *problem, int64_t block);
+
 /* plan <- the stages of the share, in `scratch`. */
 cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_arena *scratch,
                         cs_plan **plan, cs_error *error);
