@@ -76,7 +76,7 @@ cs_status cs_solver_connect_on_ranks(cs_solver *solver, const char *name, int wo
 {
     cs_network_ranks *ranks;
     cs_status status = cs_network_ranks_make(&ranks, transport, error);
-    *known = 0;
+    *known = 1; /* ranks agree on a failure */
     if (status) return status;
     status = connect(solver, name, workers, settings, count, ranks, error);
     *known = cs_network_ranks_have_agreed(ranks);

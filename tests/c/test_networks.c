@@ -117,10 +117,13 @@ static cs_options options_of(const variant *v, const char *dtype)
 typedef struct outcome {
     double impulses[MOST_ROWS], history[2 * (SWEEPS + 1)];
     cs_network_counts counts;
+    int counted;
+    cs_status status;
+    cs_error error;
 } outcome;
 
 /* Solves twice, from impulses that are not zero, with a network if there are workers, whose processes are on the ranks of
- * a transport if there is one. */
+ * a transport if there is one. Several threads may call it. Returns 0 if there is no such solver. */
 static int run_on(const cs_problem *problem, const variant *v, const char *dtype, int every,
                   int workers, cs_transport *transport, outcome *out)
 {
@@ -129,36 +132,36 @@ static int run_on(const cs_problem *problem, const variant *v, const char *dtype
     memset(out, 0, sizeof *out);
     cs_options options = options_of(v, dtype);
     options.record_every = every;
-    cs_error error = {0};
+    cs_error *error = &out->error;
     cs_solver *solver;
     cs_result result = {.impulses = out->impulses};
-    cs_status status = cs_solver_create(&solver, problem, &options, NULL, &error);
+    cs_status status = cs_solver_create(&solver, problem, &options, NULL, error);
     if (status == CS_UNSUPPORTED || status == CS_INVALID) return 0;
-    CHECK_STATUS(status, CS_OK, &error);
-    if (status) return 0;
-    int known = 0;
-    if (transport)
-        CHECK_STATUS(cs_solver_connect_on_ranks(solver, v->network, workers, v->own, v->owns,
-                                                transport, &known, &error),
-                     CS_OK, &error);
-    else if (workers)
-        CHECK_STATUS(cs_solver_connect(solver, v->network, workers, v->own, v->owns, &error), CS_OK,
-                     &error);
-    for (int k = 0; k < 2; k++)
-        CHECK_STATUS(cs_solver_solve(solver, initial, NULL, NULL, NULL, &result, &error), CS_OK,
-                     &error);
+    int known = 0, made = !status;
+    if (made && transport)
+        status = cs_solver_connect_on_ranks(solver, v->network, workers, v->own, v->owns, transport,
+                                            &known, error);
+    else if (made && workers)
+        status = cs_solver_connect(solver, v->network, workers, v->own, v->owns, error);
+    for (int k = 0; k < 2 && !status; k++)
+        status = cs_solver_solve(solver, initial, NULL, NULL, NULL, &result, error);
     for (int64_t i = 0; i < SWEEPS + 1 && i < result.history_rows; i++)
         for (int c = 0; c < 2; c++)
             out->history[2 * i + c] = result.history[i * result.columns + 2 + c];
-    CHECK(cs_solver_network_counts(solver, &out->counts) == (workers > 0));
-    cs_solver_destroy(solver);
+    if (made) out->counted = cs_solver_network_counts(solver, &out->counts);
+    if (made) cs_solver_destroy(solver);
+    out->status = status;
     return 1;
 }
 
 static int run(const cs_problem *problem, const variant *v, const char *dtype, int every,
                int workers, outcome *out)
 {
-    return run_on(problem, v, dtype, every, workers, NULL, out);
+    int solved = run_on(problem, v, dtype, every, workers, NULL, out);
+    if (!solved) return 0;
+    CHECK_STATUS(out->status, CS_OK, &out->error);
+    CHECK(out->counted == (workers > 0));
+    return 1;
 }
 
 static int64_t compared;
@@ -259,6 +262,7 @@ static void compare_ranks(const cs_problem *problem, const variant *v, const cha
     for (int r = 0; r < RANKS; r++) {
         const outcome *found = &j.found[r];
         CHECK(j.solved[r]);
+        CHECK_STATUS(found->status, CS_OK, &found->error);
         CHECK(memcmp(found->impulses, threads.impulses, sizeof threads.impulses) == 0);
         CHECK(memcmp(found->history, threads.history, sizeof threads.history) == 0);
         CHECK(found->counts.sweeps == threads.counts.sweeps);
@@ -299,14 +303,16 @@ static void refuse(void *context, int rank)
     cs_error error = {0};
     cs_solver *solver;
     int known = 0;
-    CHECK_STATUS(cs_solver_create(&solver, j->problem, &options, NULL, &error), CS_OK, &error);
-    cs_status status = cs_solver_connect_on_ranks(solver, j->v->network, 2, j->v->own, j->v->owns,
-                                                  j->transport[rank], &known, &error);
+    int made = cs_solver_create(&solver, j->problem, &options, NULL, &error) == CS_OK;
+    cs_status status = CS_OK;
+    if (made)
+        status = cs_solver_connect_on_ranks(solver, j->v->network, 2, j->v->own, j->v->owns,
+                                            j->transport[rank], &known, &error);
     j->solved[rank] = status == CS_UNSUPPORTED && known &&
                       strstr(error.message, "has no processes on several ranks") != NULL;
-    cs_solver_destroy(solver);
+    if (made) cs_solver_destroy(solver);
     error = (cs_error){0};
-    CHECK_STATUS(cs_transport_agree(j->transport[rank], CS_OK, &error), CS_OK, &error);
+    j->solved[rank] &= cs_transport_agree(j->transport[rank], CS_OK, &error) == CS_OK;
     cs_transport_destroy(j->transport[rank]);
 }
 

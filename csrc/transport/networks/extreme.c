@@ -22,7 +22,8 @@ static const cs_option options[OPTIONS] = {
                                   "whether dispatcher and accumulator are two processes, "
                                   "\"apart\", or one, \"merged\""),
     [PLACES] = {.name = "places",
-                .summary = "messages that each of the two channels of the workers holds",
+                .summary = "messages that each of the two channels of the workers holds; on ranks "
+                           "each worker has two",
                 .kind = CS_COUNT,
                 .usual = 16,
                 .least = 1,
