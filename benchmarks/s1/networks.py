@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import published
 from colored import relaxed_order
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from output import draw_sweeps, publish, with_stored
 from protocol import (
     CHECKED_THREADS,
@@ -216,7 +217,12 @@ def draw(rows):
     figure, axes = draw_sweeps(rows, width=5.4, height=4.4)
     for ax in axes:
         ax.set_xscale("log")
-        ax.margins(x=0.3)
+        ax.margins(x=0.35)
+        # Within two decades powers of ten are too few numbers, and all others too many.
+        low, high = ax.get_xlim()
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     return figure
 
 

@@ -27,14 +27,14 @@ class PlacedShape(NamedTuple):
         In the frame of the body, whose origin is the centre of mass; of the fixed world: in the
         world frame. ``(D,)`` [m]; ``(4,)`` w, x, y, z, in the plane ``(1,)``, an angle.
     material
-        A `Material`.
+        A `Material`; None: the shape is seen, and touches nothing.
     """
 
     shape: Shape
     body: int
     position: np.ndarray
     orientation: np.ndarray
-    material: Material
+    material: Material | None
 
 
 def alike(shapes: Sequence[Shape], marks: np.ndarray | None = None) -> Iterator[slice]:

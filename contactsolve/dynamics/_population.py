@@ -55,6 +55,7 @@ class Population:
         inertia: Any = None,
         material: Material | None = None,
         driven: bool = False,
+        visual: bool = False,
     ) -> int:
         """Add a body, and return its number.
 
@@ -79,10 +80,12 @@ class Population:
             Of its shapes. Default: that of the world.
         driven
             Whatever acts on it, it keeps its velocity.
+        visual
+            Its shapes are seen in pictures and give it mass and inertia, but touch nothing.
         """
         parts = self._parts(shape)
         solid = self._mass_of(parts, mass, density, inertia, driven)
-        number = self._number(material)
+        number = self._number_of(material, visual)
         places = [shift(part.position, self.dimension) - solid.center for part in parts]
         for part in parts:
             turned(part.orientation, self.dimension)
@@ -110,6 +113,7 @@ class Population:
         density: float | None = None,
         material: Material | None = None,
         driven: bool = False,
+        visual: bool = False,
     ) -> np.ndarray:
         """Add n bodies with one shape each, and return their numbers ``(n,)``.
 
@@ -123,7 +127,7 @@ class Population:
             ``(n, 4)`` and ``(n, 6)``, in the plane ``(n,)`` and ``(n, 3)``, or None.
         mass
             A number, or ``(n,)``; or give `density`.
-        material, driven
+        material, driven, visual
             As for `add_body`.
         """
         where = real_array("positions", positions)
@@ -135,7 +139,7 @@ class Population:
             raise ValueError(f"shapes has length {len(every)}, but positions has length {count}")
         for one in every:
             self._fits(one)
-        number = self._number(material)
+        number = self._number_of(material, visual)
         masses = None if mass is None else np.broadcast_to(real_array("mass", mass), (count,))
         solids = {id(one): solid_of([Part(one)], self.dimension) for one in every}
         own = [solids[id(one)] for one in every]
@@ -339,7 +343,7 @@ class Population:
         )
         turns = np.array([turned(one, self.dimension) for one in orientations])
         owners = np.asarray(bodies, dtype=np.int64)
-        made_of = [self._kept[material]] * len(shapes)
+        made_of = [None if material < 0 else self._kept[material]] * len(shapes)
         new = list(map(PlacedShape, shapes, owners.tolist(), where, turns, made_of))
         materials = np.full(len(shapes), material)
 
@@ -348,7 +352,11 @@ class Population:
         self._shapes += new
         self._unchecked = known if unchecked is None else min(known, unchecked)
         try:
-            first = add_to(self._core, shapes, owners, where, turns, materials)
+            if material < 0:
+                first = known
+                self._core.skip_shapes(len(shapes))
+            else:
+                first = add_to(self._core, shapes, owners, where, turns, materials)
         except Exception:
             del self._shapes[known:]
             self._unchecked = unchecked
@@ -362,6 +370,14 @@ class Population:
         if name == "disc" and self._friction == "box":
             name = "box_friction"
         return name, rows, values, restitution[0], restitution[1]
+
+    def _number_of(self, material: Material | None, visual: bool) -> int:
+        """Return the number of a material; -1 for shapes that touch nothing and need none."""
+        if not visual:
+            return self._number(material)
+        if material is not None:
+            raise TypeError("material is given: shapes of a visual body touch nothing")
+        return -1
 
     def _number(self, material: Material | None) -> int:
         """Return the number of a material, which is added at its first use."""

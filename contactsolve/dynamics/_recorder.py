@@ -203,7 +203,7 @@ class Recorder(GrowingFile):
             (f"{SHAPES}/orientation", np.array([one.orientation for one in new])),
             (
                 f"{SHAPES}/material",
-                np.array([world._number(one.material) for one in new], np.int64),
+                np.array([world._number_of(one.material, one.material is None) for one in new]),
             ),
         ]
         if points:

@@ -112,18 +112,23 @@ def _add_bodies(world: World, tables: Tables) -> None:
 
 
 def _add_shapes(world: World, tables: Tables, removed: np.ndarray) -> None:
-    """Add shapes with the numbers that they had; those of removed bodies only have numbers."""
+    """Add shapes with the numbers that they had.
+
+    Shapes that touch nothing, and those of removed bodies, only have numbers in the C library.
+    """
     shapes = _shapes(world, tables)
     bodies, material = tables["shapes/body"], tables["shapes/material"]
     position, orientation = tables["shapes/position"], tables["shapes/orientation"]
-    gone = (bodies >= 0) & removed[bodies] if len(removed) else np.zeros(len(bodies), bool)
-    for part in alike(shapes, gone):
-        if gone[part.start]:
+    absent = material < 0
+    if len(removed):
+        absent |= (bodies >= 0) & removed[bodies]
+    for part in alike(shapes, absent):
+        if absent[part.start]:
             world._core.skip_shapes(part.stop - part.start)
             continue
         places = position[part], orientation[part]
         add_to(world._core, shapes[part], bodies[part], *places, material[part])
-    made_of = [world._kept[number] for number in material.tolist()]
+    made_of = [None if number < 0 else world._kept[number] for number in material.tolist()]
     world._shapes = list(map(PlacedShape, shapes, bodies.tolist(), position, orientation, made_of))
 
 

@@ -92,8 +92,8 @@ def mechanism_world(
     options
         Of the world.
     shapes
-        The shapes of a body, from its number and the body; None: nothing touches it. If they are
-        placed in it, they give it their centre of mass and inertia.
+        The shapes of a body, from its number and the body; None: nothing touches it, and its own
+        shape is seen. If they are placed in it, they give it their centre of mass and inertia.
     material
         Of all shapes.
     ground
@@ -124,6 +124,8 @@ def _add_part(world: World, part: Any, shapes: Shapes | None, material: Material
         solid = solid_of([Part(*one) for one in shapes], 3)
         position, inertia = position + part.turn @ solid.center, None
     own = {"orientation": quaternion(part.turn), "mass": part.mass, "inertia": inertia}
+    if shapes is None and part.shape is not None:
+        return world.add_body(own_shape(part), position, visual=True, **own)
     return world.add_body(shapes, position, material=material, **own)
 
 

@@ -216,6 +216,25 @@ def test_materials_come_back(path):
         assert first[2].tobytes() == second[2].tobytes()
 
 
+def test_visual_bodies_come_back(path):
+    world = dynamics.World()
+    world.add_fixed(dynamics.HalfSpace([0, 0, 1]))
+    seen = world.add_body(
+        [(dynamics.Box([0.1, 0.2, 0.3]), [0, 0, 0.5], None), (dynamics.Sphere(0.3), None, None)],
+        [0, 0, 0.1], mass=2.0, visual=True,
+    )  # fmt: skip
+    world.add_body(dynamics.Sphere(0.1), [0, 0, 0.1], mass=1.0)
+    world.run(20, file=path)
+    other = dynamics.World.load(path, 10)
+    other.run(10)
+    assert other.positions.tobytes() == world.positions.tobytes()
+    assert seen not in other.contacts.bodies
+    assert other.contacts.ids.tolist() == world.contacts.ids.tolist() == [[0, 3, 0]]
+    for given, found in zip(world.shapes, other.shapes, strict=True):
+        assert (given.shape, given.body) == (found.shape, found.body)
+        assert (given.material is None) == (found.material is None) == (given.body == seen)
+
+
 def test_forces_that_are_missing_are_told(path):
     pile(forces=wind).run(2, file=path)
     with pytest.warns(RuntimeWarning, match="had a function for its forces"):

@@ -302,6 +302,22 @@ def test_a_driven_floor_carries_a_block():
     assert scene.velocities[block] == pytest.approx([0.1, 0, 0.2, 0, 0, 0], abs=1e-9)
 
 
+def test_visual_bodies_have_mass_and_touch_nothing():
+    scene = world(time_step=0.01)
+    scene.add_fixed(dynamics.HalfSpace([0, 0, 1]))
+    block = dynamics.Box([0.1, 0.2, 0.3])
+    ghost = scene.add_body(block, [0, 0, 0.3], density=100.0, visual=True)
+    solid = scene.add_body(block, [0, 0, 0.3], density=100.0)
+    some = scene.add_bodies(BALL, [[0, 0, 0.3], [0.05, 0, 0.3]], mass=1.0, visual=True)
+    scene.run(100)
+    assert scene.masses[ghost] == scene.masses[solid]
+    assert scene.positions[[ghost, *some], 2].max() < -4.0
+    assert scene.positions[solid, 2] == pytest.approx(0.3, abs=1e-6)
+    assert [one.material is None for one in scene.shapes] == [False, True, False, True, True]
+    with pytest.raises(TypeError, match="shapes of a visual body touch nothing"):
+        scene.add_body(BALL, mass=1.0, material=dynamics.Material(), visual=True)
+
+
 def by_pairs(problem):
     """Return pairs, J and b of a problem, sorted by its pairs."""
     order = np.lexsort(problem.bodies.T)
