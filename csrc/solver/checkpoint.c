@@ -164,7 +164,7 @@ cs_status cs_save_run(cs_run *run, cs_arena *arena, cs_saved *saved, cs_error *e
     save_points(solver, saved);
     if (saved->b) solver->packing.backend->get_data(solver->packing.state, saved->b);
     if (saved->balance) save_balance(solver, saved->balance);
-    if (saved->earlier && solver->judge.ray.kept)
+    if (saved->earlier && solver->judge.ray.kept && solver->problem->rows)
         memcpy(saved->earlier, solver->judge.ray.earlier, bytes_of_rows(solver));
     saved->history = solver->history.value;
     saved->history_rows = solver->history.rows;
@@ -207,8 +207,8 @@ cs_status cs_load_run(cs_run *run, const cs_saved *saved, cs_error *error)
 
     /* What the next test for a proof compares with. */
     solver->judge.ray.next = number->ray_next;
-    solver->judge.ray.kept = saved->earlier && number->ray_kept;
-    if (solver->judge.ray.kept)
+    solver->judge.ray.kept = number->ray_kept;
+    if (saved->earlier && number->ray_kept && solver->problem->rows)
         memcpy(solver->judge.ray.earlier, saved->earlier, bytes_of_rows(solver));
 
     /* R after the rollbacks, each of which was a halving. */

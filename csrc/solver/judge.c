@@ -473,9 +473,9 @@ static void take_proof(const cs_solver *solver, cs_result *result)
 void cs_keep_for_rays(cs_solver *solver)
 {
     size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
-    if (!judges_by_velocity(solver) || !bytes) return;
-    memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
-    solver->judge.ray.kept = 1;
+    if (!judges_by_velocity(solver)) return;
+    if (bytes) memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
+    solver->judge.ray.kept = 1; /* also on a rank without rows */
 }
 
 /* cs_try_ray with `steps` refinement steps. */

@@ -182,20 +182,28 @@ def test_friction_that_may_hold_any_impulse_is_called_unbounded():
         require_equal("wedge", problem, ranks, status="unbounded", **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "gauss_seidel"},
+        {"method": "gauss_seidel", "max_iterations": 15},
+        {"method": "nesterov", "max_iterations": 7},
+    ],
+)
 @pytest.mark.parametrize("ranks", [3, 8])
-def test_ranks_without_contacts_find_the_proof_of_others(ranks):
+def test_ranks_without_contacts_find_the_proof_of_others(ranks, options):
     problem = PROBLEMS["rows that close"]()
     labels = np.where(labels_of(problem) < 4, 0, 5)
     order = replace(cs.orders.chosen("partition"), labels=labels)
-    options = {"method": "gauss_seidel"}
     reference = cs.solve(problem, order=order, islands=False, scheme="factorized", **options)
 
     def work(comm):
         return distributed.solve(spread(problem, comm, labels), **options)
 
     for found in distributed.run(work, ranks, timeout=60):
-        assert (found.status, found.iterations) == ("infeasible", reference.iterations)
-        assert found.info["certified_impulse"] == reference.info["certified_impulse"]
+        assert (found.status, found.iterations) == (reference.status, reference.iterations)
+        assert found.natural_map == reference.natural_map
+        assert found.info.get("certified_impulse") == reference.info.get("certified_impulse")
 
 
 @pytest.mark.parametrize("ranks", [2, 5])
