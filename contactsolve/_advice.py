@@ -23,6 +23,7 @@ _SWEEPS = (
     "nesterov",
     "momentum",
     "nncg",
+    "nesterov_nncg",
     "anderson",
     "chebyshev",
 )

@@ -15,11 +15,21 @@ True
 For each network this module has a function of its name, made from the C library's description,
 which takes the network's own options: ``csp.factorized(channels="apart")``. Networks of one's own,
 in Python, are made of `Channel`, `Alternation` and `run`.
+
+The networks whose messages hold data, ``"extreme"``, ``"factorized"`` and ``"naive"``, also run
+with their processes on the ranks of a communicator, threads or processes under MPI:
+
+>>> def work(comm):
+...     return cs.csp.solve(problem, "naive", workers=3, comm=comm, rtol=1e-6).impulses
+>>> all(np.array_equal(found, same.impulses) for found in cs.distributed.run(work, 2))
+True
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +42,7 @@ from ._suggestions import hint, missing
 from .problem import Problem
 from .result import Result
 from .solver import Solver as _Solver
+from .solver import Start, State
 
 __all__ = [
     "Alternation",
@@ -87,6 +98,7 @@ class _Division:
     workers: int
     page: int
     unsafe_below: int
+    own_order: bool  # whether the order is the network's own
 
 
 def _of_extreme(way: _Division) -> dict[str, Any]:
@@ -149,6 +161,9 @@ _OF_UNSAFE = ("relaxed", "relaxed_iteration_matrix")
 # What a network decides of its solver.
 _DECIDED = ("method", "islands", "device")
 
+# Options of a solver that may differ between ranks.
+_OF_A_RANK = ("threads", "exact_threads", "max_setup_seconds")
+
 
 # ---- solvers ------------------------------------------------------------------------------------
 
@@ -173,6 +188,10 @@ class Solver(_Solver):
         Colours with fewer contacts are merged into the unsafe stage of ``"relaxed"`` and
         ``"relaxed_iteration_matrix"``; None: 8 for each worker. S1 takes a multiple of the number
         of processors (section 4.3.1).
+    comm
+        None: the processes are threads of this one. A communicator of `contactsolve.distributed`,
+        or of mpi4py: the processes are on its ranks, and all ranks make a solver of the same
+        problem and options, and call its methods, together.
     **options
         Options of `contactsolve.Solver`. A network decides `method`; it takes another `order`,
         `scheme` and `parts` if it makes such sweeps.
@@ -186,7 +205,10 @@ class Solver(_Solver):
     ------
     ValueError, TypeError
         As `contactsolve.Solver`; an unknown network, options out of range, sweeps that the network
-        does not make, or options that it leaves without effect.
+        does not make, or options that it leaves without effect. With `comm`, on all ranks: a
+        network whose messages are pointers; problems, options or vector kernels that differ.
+    contactsolve.distributed.RankError
+        Another rank has failed.
 
     Notes
     -----
@@ -197,6 +219,13 @@ class Solver(_Solver):
     With ``"factorized"`` and ``ahead`` above 0, a worker visits some pages before it knows
     whether the sweep before was accepted, so that iterates depend on the number of workers, and on
     where runs begin: after 16 sweeps, and after iterates that are recorded or checked.
+
+    With `comm`, process p of P is on rank ``p R // P`` of R; the accumulator is process 0, then
+    comes the dispatcher of ``"extreme"``, unless it is merged, and then the workers. The processes
+    of a rank take turns on its thread. Pages hold the compressed changes of w, the word to a worker
+    holds w of its bodies (S1 sections 6.2, 7.1). After each run of sweeps all ranks get the
+    impulses of all workers, and judge them alike. Results are equal on all ranks, but for times,
+    and have the bits of threads.
 
     Examples
     --------
@@ -217,6 +246,7 @@ class Solver(_Solver):
         workers: int = 8,
         page: int | None = None,
         unsafe_below: int | None = None,
+        comm: Any = None,
         **options: Any,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -230,23 +260,93 @@ class Solver(_Solver):
             workers,
             64 if page is None else count("page", page, 1),
             8 * workers if unsafe_below is None else count("unsafe_below", unsafe_below, 1),
+            own_order="order" not in options,
         )
         needed = _NEEDS[name](way)
         if "order" in options:
             needed["parts"] = workers
+        ranks = self._ranks = None if comm is None else _Ranks(comm, chosen)
+        if ranks is not None:
+            options = ranks.with_threads(options)
         self.asked: dict[str, Any] = {**needed, **options, "islands": False}
+        self._network, self._workers = chosen, workers
+        if ranks is None:
+            self._make(way)
+            self._core.connect(name, workers, chosen.options())
+            return
+        ranks.together(self._make, way)
+        asked = {key: repr(value) for key, value in self.asked.items() if key not in _OF_A_RANK}
+        alike = {"network": str(chosen), "workers": workers, "kernel": self.info["kernel"]}
+        ranks.require_equal({**asked, **alike})
+        ranks.compare(problem)
+        ranks.trying(lambda: self._core.connect(name, workers, chosen.options(), ranks.transport))
+
+    def _make(self, way: _Division) -> None:
+        """Make the solver, without its network."""
         try:
-            super().__init__(problem, **self.asked)
+            super().__init__(way.problem, **self.asked)
         except ValueError as error:
-            if "order" in options or name not in _OF_UNSAFE or "subtasks" not in str(error):
+            name = self._network.name
+            if not way.own_order or name not in _OF_UNSAFE or "subtasks" not in str(error):
                 raise
             raise ValueError(
                 f"unsafe_below is {way.unsafe_below}: no colour has so many contacts, which leaves "
                 f"nothing for the rigid workers of network '{name}': give fewer workers, or a "
                 f"lower unsafe_below"
             ) from None
-        self._network, self._workers = chosen, workers
-        self._core.connect(name, workers, chosen.options())
+
+    def solve(
+        self,
+        b: Any = None,
+        mu: Any = None,
+        initial: Any = None,
+        *,
+        callback: Callable[[State], object] | None = None,
+        progress: bool | float = False,
+    ) -> Result:
+        """Solve the problem, as `contactsolve.Solver.solve`. With `comm`, all ranks call this.
+
+        Parameters
+        ----------
+        b, mu, initial
+            As for `contactsolve.Solver.solve`; equal on all ranks.
+        callback, progress
+            As for `contactsolve.Solver.solve`, on any rank: `StopIteration` on one of them ends the
+            solve on all.
+
+        Returns
+        -------
+        Result
+            Equal on all ranks, but for times.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError, KeyboardInterrupt
+            As for `contactsolve.Solver.solve`; values that differ between ranks.
+        contactsolve.distributed.RankError
+            Another rank has failed.
+        TimeoutError
+            Another rank does not answer.
+        """
+        given: dict[str, Any] = {"callback": callback, "progress": progress}
+        make = super().solve
+        if self._ranks is None:
+            return make(b, mu, initial, **given)
+        return self._ranks.trying(lambda: make(b, mu, initial, **given))
+
+    def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> Start:
+        if self._ranks is None:
+            return super()._start(b, mu, initial, callback)
+        start: Start = self._ranks.together(super()._start, b, mu, initial, callback)
+        self._ranks.compare(self.problem)
+        self._ranks.require_equal(
+            {
+                "b": _digest(start.b),
+                "mu": _digest(start.parameters),
+                "initial": _digest((start.impulses, start.index_set)),
+            }
+        )
+        return start
 
     @property
     def info(self) -> dict[str, Any]:
@@ -255,11 +355,73 @@ class Solver(_Solver):
         ``"network"`` and ``"workers"``; ``"processes"`` of a run; ``"runs"`` and the ``"sweeps"``
         that they made; ``"messages"`` and their ``"message_bytes"``; ``"sleeps"``, the waits at
         channels that outlasted a bounded number of looks.
+
+        With `comm`, where messages are those of all ranks: ``"ranks"``, their number;
+        ``"process_ranks"``, the rank of each process; ``"messages_away"`` and ``"bytes_away"``,
+        those between two ranks. Without it these are not there.
         """
-        counts = self._core.network_counts() or {}
+        counts = dict(self._core.network_counts() or {})
         counts["message_bytes"] = counts.pop("bytes", 0)
-        own = {"network": str(self._network), "workers": self._workers}
+        own: dict[str, Any] = {"network": str(self._network), "workers": self._workers}
+        if self._ranks is None:
+            for name in ("messages_away", "bytes_away"):
+                counts.pop(name, None)
+        else:
+            size, processes = self._ranks.comm.size, counts.get("processes", 0)
+            own["ranks"] = size
+            own["process_ranks"] = [p * size // processes for p in range(processes)]
         return {**super().info, **own, **counts}
+
+
+class _Ranks:
+    """The ranks on which the processes of a network are."""
+
+    def __init__(self, comm: Any, network: Network) -> None:
+        # Problems on ranks need this package, which has all that follows.
+        from .distributed import _collective, _mpi
+        from .distributed import solver as on_ranks
+
+        own = dict(network.settings)
+        if "channels" in own:
+            raise ValueError(
+                f"channels is {own['channels']!r}: no effect on ranks, where each worker has "
+                f"channels of its own"
+            )
+        self.comm = _mpi.communicator(comm)
+        self.transport = self.comm.transport
+        self._collective, self._on_ranks = _collective, on_ranks
+        self._compared = -1
+
+    def with_threads(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options; without a number of threads, ranks divide the cores."""
+        return self._on_ranks._with_threads(self.comm, options)
+
+    def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the result of a function; an error of any rank is one of all."""
+        return self._collective.together(self.comm, function, *arguments)
+
+    def require_equal(self, what: dict[str, Any]) -> None:
+        """Raise ValueError on all ranks if a value differs between them."""
+        self._collective.require_equal(self.comm, what)
+
+    def trying(self, function: Callable[[], Any]) -> Any:
+        """Call a function that sends messages; the failure of another rank is a `RankError`."""
+        return self._on_ranks._trying(self.comm, function)
+
+    def compare(self, problem: Problem) -> None:
+        """Raise ValueError on all ranks if their problems differ."""
+        changed = self._compared != problem.updates
+        if not any(self.comm.allgather(changed)):
+            return
+        self.require_equal({"problem": _digest(problem.__getstate__()[1:])})
+        self._compared = problem.updates
+
+
+def _digest(values: Any) -> str:
+    """Return a name of these values: equal ones have the same."""
+    if values is None:
+        return "not given"
+    return hashlib.blake2b(pickle.dumps(values, protocol=5), digest_size=16).hexdigest()
 
 
 def _check_effect(
@@ -286,7 +448,8 @@ def solve(problem: Problem, network: str | Network, **options: Any) -> Result:
     problem
         A `Problem`.
     network, **options
-        As for `Solver` of this module; `initial`, `callback` and `progress` as for its `solve`.
+        As for `Solver` of this module, `comm` among them; `initial`, `callback` and `progress` as
+        for its `solve`.
 
     Returns
     -------

@@ -333,9 +333,15 @@ def _documented_partition(make: Callable[P, Order]) -> Callable[P, Order]:
 @_with_text
 @_documented_partition
 def partition(  # noqa: D103
-    strategy: Any = "auto", *, border: str = "colored", priority: str = "natural"
+    strategy: Any = "auto",
+    *,
+    border: str = "colored",
+    priority: str = "natural",
+    weight: float = 1.0,
+    split_masses: bool = False,
 ) -> Order:
-    given = _besides_defaults("partition", {"border": border, "priority": priority})
+    about_border = {"priority": priority, "weight": weight, "split_masses": split_masses}
+    given = _besides_defaults("partition", {"border": border, **about_border})
     if not isinstance(strategy, str):
         own = index_array("labels", strategy)
         if own.ndim != 1:

@@ -180,8 +180,9 @@ class Solver:
         where its factor is affordable, conjugate gradients. Each starts from the best iterate of
         all, which is returned. ``result.info["links"]`` reports which methods ran, how long each
         took and why it ended. Without a tolerance ``"auto"`` is Gauss-Seidel.
-        Accelerated sweeps: ``"nesterov"``, ``"nncg"``, ``"momentum"``,
-        ``"anderson"``, ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``; with a
+        Accelerated sweeps: ``"nesterov"``, ``"nncg"``, ``"nesterov_nncg"`` (both in turn),
+        ``"momentum"``, ``"anderson"``, ``"chebyshev"``, or with options as
+        ``methods.nncg(over="jacobi")``; with a
         tolerance they return the best iterate that was judged. Direct methods for
         joints, boxes and box friction: ``"bpp"``, ``"murty"``, ``"lemke"``, ``"keller"``,
         ``"dantzig"``, or with options as `methods.bpp`; each iteration is one solve,

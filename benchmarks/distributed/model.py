@@ -6,9 +6,10 @@ distributed_model.csv  a row for each scene, border and number of ranks, each wi
 
 o, L and G are measured in the same run between two ranks that are threads, and the time of a visit
 on one process and one thread, in the same parts and border. No rank of the table has run. The model
-has no overlap of work and messages, as the library has none. Beside the speed-up over one rank are
-Amdahl's law, and Gustafson's for a problem that grows with the ranks, with the share of contacts on
-the border as the serial share: they are what a border visited by one rank would allow.
+adds work and messages: it leaves out what ranks gain because exchanges travel while they visit
+contacts away from their borders. Beside the speed-up over one rank are Amdahl's law, and
+Gustafson's for a problem that grows with the ranks, with the share of contacts on the border as the
+serial share: they are what a border visited by one rank would allow.
 
     python benchmarks/distributed/model.py [scenes] [--ranks 1,8,512] [--quick]
 """

@@ -1,14 +1,17 @@
 """How many sweeps a solve takes to 1e-3 and to 1e-6, by the number of parts and their border.
 
 distributed_parts.csv  a row for each scene, method, border and number of parts
+                       weight: of the changes of concurrent parts
 
 Measured on one process, which has the bits of any number of ranks. Gauss-Seidel and Nesterov's
 method in the interiors of the parts and then on the border; the same in the order "colored", which
-has no parts; and Jacobi's method, whose bits do not depend on parts. Tolerances are those of the
-scaled natural map, which is looked at every five sweeps. Counts do not depend on what else runs on
-the machine.
+has no parts; and Jacobi's method, whose bits do not depend on parts. Concurrent borders come as
+they are and with two remedies: with a weight of 1/n, where no body is visited by more than n parts,
+and with each body's mass split over the parts that visit it. Tolerances are those of the scaled
+natural map, which is looked at every five sweeps. Counts do not depend on what else runs on the
+machine. With `--borders`, rows of other borders remain as they were.
 
-    python benchmarks/distributed/parts.py [scenes] [--parts 1,8,512] [--quick]
+    python benchmarks/distributed/parts.py [scenes] [--parts 1,8,512] [--borders ...] [--quick]
 """
 
 import sys
@@ -21,13 +24,24 @@ import contactsolve as cs
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import kept, on_a_line, write_csv
 from goals import told
-from scenes import BORDERS, SCENES, border_share, chosen, labels_of, order_of
+from scenes import (
+    BORDERS,
+    REMEDIES,
+    SCENES,
+    border_share,
+    chosen,
+    labels_of,
+    order_of,
+    parts_at_a_body,
+    remedy_of,
+)
 
 TOLERANCES = (1e-3, 1e-6)
 MOST, EVERY = 10_000, 5  # sweeps; between two looks
 METHODS = ("gauss_seidel", "nesterov")
 ANY = "any"  # border and parts of what does not depend on them
 GOAL = 1.1  # sweeps at the most parts over those in colours
+ALL = BORDERS + REMEDIES
 
 
 def crossing(history, tolerance):
@@ -58,23 +72,39 @@ def solved(problem, method, order, most):
     return {**counts, **ended, "stages": result.info["stages"]}
 
 
-def rows_of(name, problem, parts, most):
-    """Yield the rows of a scene."""
-    scene = {"scene": name, "contacts": problem.contacts, "bodies": problem.bodies_count}
-    whole = {"border": ANY, "parts": ANY, "labels": "", "on_border": ""}
+def border_of(problem, labels, border):
+    """Return the order with a border, and the weight of its changes; "" where it has none."""
+    if border not in REMEDIES:
+        return order_of(labels, border), ""
+    most = parts_at_a_body(problem, labels)
+    return remedy_of(labels, border, most), 1 / most if border == REMEDIES[0] else ""
+
+
+def rows_without_parts(scene, problem, most):
+    """Yield the rows of Jacobi's method and of colours."""
+    whole = {"border": ANY, "parts": ANY, "labels": "", "on_border": "", "weight": ""}
     yield {**scene, "method": "jacobi", **whole, **solved(problem, "jacobi", "natural", most)}
     for method in METHODS:
         colors = {**scene, "method": method, **whole, "border": "no parts, colored"}
         yield {**colors, **solved(problem, method, "colored", most)}
+
+
+def rows_of(name, problem, parts, borders, most):
+    """Yield the rows of a scene; those without a border only if all borders are measured."""
+    scene = {"scene": name, "contacts": problem.contacts, "bodies": problem.bodies_count}
+    every = set(borders) == set(ALL)
+    if every:
+        yield from rows_without_parts(scene, problem, most)
     for number in parts:
         if number > problem.bodies_count:
             continue
         labels, strategy = labels_of(problem, number)
         share = border_share(problem, labels)
         for method in METHODS:
-            for border in BORDERS if number > 1 else (ANY,):
+            for border in borders if number > 1 else (ANY,) if every else ():
+                order, weight = border_of(problem, labels, BORDERS[0] if border == ANY else border)
                 own = {"border": border, "parts": number, "labels": strategy, "on_border": share}
-                order = order_of(labels, BORDERS[0] if border == ANY else border)
+                own["weight"] = weight
                 found = solved(problem, method, order, most)
                 yield {**scene, "method": method, **own, **found}
 
@@ -102,13 +132,14 @@ def judged(rows):
 
 
 def main(argv=None):
-    given, scenes, parts = chosen(__doc__, SCENES, "parts", (1, 4), argv)
+    given, scenes, parts = chosen(__doc__, SCENES, "parts", (1, 4), argv, ALL)
     rows = []
     for name, make in scenes.items():
-        for row in rows_of(name, make(), parts, 200 if given.quick else MOST):
+        most = 200 if given.quick else MOST
+        for row in rows_of(name, make(), parts, given.borders, most):
             print(on_a_line(row), flush=True)
             rows.append(row)
-    for sentence in judged(rows):
+    for sentence in judged(rows) if set(given.borders) == set(ALL) else ():
         print(sentence)
     if not given.quick:
         keys = ("scene", "method", "border", "parts")

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from common import RESULTS, ROOT, pages, stored
 from goals import SEAM, goals_of, told
-from parts import ANY, BORDERS, METHODS, MOST, TOLERANCES, judged
+from parts import ANY, BORDERS, METHODS, MOST, REMEDIES, TOLERANCES, judged
 
 PAGE = ROOT / "docs" / "distributed.md"
 SHOWN = (2, 4, 8, 32, 128, 512)  # numbers of ranks in the table of counts
@@ -60,6 +60,7 @@ def sweeps_to(rows, tolerance):
     key = f"to_{tolerance:g}"
     numbers = sorted({int(row["parts"]) for row in rows if row["parts"] != ANY})
     found = {tuple(row[k] for k in ("scene", "method", "border", "parts")): row for row in rows}
+    measured = [border for border in REMEDIES if any(row["border"] == border for row in rows)]
 
     def cell(*place):
         row = found.get(place)
@@ -72,7 +73,7 @@ def sweeps_to(rows, tolerance):
         body.append([scene, "`jacobi`", "any", cell(scene, "jacobi", ANY, ANY)])
         body[-1] += [""] * len(numbers)
         for method in METHODS:
-            for border in BORDERS:
+            for border in (*BORDERS, *measured):
                 colors = cell(scene, method, "no parts, colored", ANY)
                 counts = [cell(scene, method, border if n > 1 else ANY, str(n)) for n in numbers]
                 first = colors if border == BORDERS[0] else ""

@@ -173,6 +173,8 @@ def _sorted_out(state: dict[str, Any], alike: dict[str, str]) -> Checkpoint:
     velocities = _vectors(state.pop("u"), _of_bodies(points))
     if "b" in state:
         rows["b"] = state.pop("b")
+    if "earlier" in state:
+        rows["earlier"] = state.pop("earlier")
     if "balance" in state:
         rows |= _vectors(state.pop("balance"), list(_BALANCE))
     lists = {name: state.pop(name).tolist() for name in ("figures", "band", "history")}
@@ -194,8 +196,7 @@ def _put_together(found: Checkpoint) -> dict[str, Any]:
     points = _points(state.pop("points"))
     state["impulses"] = np.concatenate([rows[name] for name in ["impulses", *points, "best"]])
     state["u"] = np.concatenate([found.velocities[name] for name in _of_bodies(points)])
-    if "b" in rows:
-        state["b"] = rows["b"]
+    state |= {name: rows[name] for name in ("b", "earlier") if name in rows}
     if _BALANCE[0] in rows:
         state["balance"] = np.concatenate([rows[name] for name in _BALANCE])
     for name in ("figures", "band", "history"):

@@ -48,6 +48,10 @@ class Plan(NamedTuple):
         Name of the order.
     rounds
         Rounds that the colouring took.
+    weight
+        The factor on the changes of the parts of a concurrent stage.
+    splits_masses
+        Whether a concurrent stage divides the masses of bodies among the parts that visit them.
     """
 
     kind: np.ndarray
@@ -58,6 +62,8 @@ class Plan(NamedTuple):
     colors: int
     order: str
     rounds: int
+    weight: float = 1.0
+    splits_masses: bool = False
 
 
 def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
@@ -98,7 +104,8 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
         if border == "checkerboard":
             return _checkerboard(share)
         if border == "concurrent":
-            return _concurrent_border(share)
+            weight = float(settings.get("weight", 1.0))
+            return _concurrent_border(share, weight, bool(settings.get("split_masses", False)))
         if share.parts == 1:
             return _colored_border(share, "natural")
         raise ValueError(
@@ -183,12 +190,13 @@ def _checkerboard(share: Share) -> Plan:
     return _staged(stage, kinds, count, 0, "partition", part)
 
 
-def _concurrent_border(share: Share) -> Plan:
+def _concurrent_border(share: Share, weight: float, splits_masses: bool) -> Plan:
     """Return the interiors as one disjoint stage, and the border as one concurrent stage."""
     on_border = bool(share.comm.allgather(bool((~share.inside).any())).count(True))
     kinds = [_KINDS["disjoint"], *([_KINDS["concurrent"]] if on_border else [])]
     stage = np.where(share.inside, 0, 1)
-    return _staged(stage, kinds, 0, 0, "partition", share.part)
+    plan = _staged(stage, kinds, 0, 0, "partition", share.part)
+    return plan._replace(weight=weight, splits_masses=splits_masses)
 
 
 def _staged(

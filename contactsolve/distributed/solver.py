@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -12,6 +13,7 @@ import numpy as np
 from contactsolve import _core, methods
 from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
+from contactsolve._devices import load
 from contactsolve._options import count, flag, most_seconds, number
 from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
@@ -43,7 +45,6 @@ _NOT_HERE = {
     "parts": "the problem has its parts: give them to distributed.Problem",
     "rng": "no order for ranks is random",
     "islands": "islands are never solved separately on ranks",
-    "device": "ranks sweep on processors",
 }
 # Options that may differ between ranks.
 _OF_A_RANK = ("threads", "exact_threads", "max_setup_seconds")
@@ -63,8 +64,8 @@ class Solver:
         A `contactsolve.distributed.Problem`.
     method
         ``"jacobi"``, ``"gauss_seidel"``, ``"symmetric_gauss_seidel"``, ``"nesterov"``,
-        ``"nncg"``, ``"momentum"``, ``"anderson"``, ``"chebyshev"``, or with options as
-        ``methods.nncg(over="jacobi")``. Others are refused.
+        ``"nncg"``, ``"nesterov_nncg"`` (both in turn), ``"momentum"``, ``"anderson"``,
+        ``"chebyshev"``, or with options as ``methods.nncg(over="jacobi")``. Others are refused.
     verify
         Whether each solve ends with a comparison of all copies of the impulses of contacts that
         several ranks have, bit by bit.
@@ -72,6 +73,8 @@ class Solver:
         As for `contactsolve.Solver`, with the scheme ``"factorized"``. The order is
         ``"partition"``, the interiors of the parts and then the contacts between them, or
         ``"colored"``, by name or as an object of `contactsolve.orders`; by default the former.
+        With a `device`, the same on all ranks, each rank has a queue of its own there; methods are
+        ``"gauss_seidel"``, ``"symmetric_gauss_seidel"`` and ``"jacobi"``, borders in colours.
 
     Attributes
     ----------
@@ -104,7 +107,8 @@ class Solver:
         order: Any = given.pop("order", "partition")
         choice, visits = together(comm, _checked, method, order, given)
         alike = {name: value for name, value in given.items() if name not in _OF_A_RANK}
-        described = {name: repr(value) for name, value in alike.items()}
+        described = {"device": repr("cpu")}
+        described |= {name: repr(value) for name, value in alike.items()}
         described |= {"method": repr(choice), "order": repr(visits), "verify": repr(verify)}
         require_equal(comm, described)
         plan = plan_of(share, visits, simultaneous=_is_simultaneous(choice))
@@ -115,6 +119,8 @@ class Solver:
             "shared_islands": share.shared_islands,
             "stages": len(plan.kind),
             "colors": plan.colors,
+            "weight": plan.weight,
+            "splits_masses": plan.splits_masses,
             "body": share.body,
             "contact": share.contact,
             "label": share.label,
@@ -229,6 +235,11 @@ class Solver:
         solver = self._solver
         if arguments == (None,) * 4:
             return None
+        device = solver._options["device"]
+        if device != "cpu":
+            raise ValueError(
+                f"checkpoints are not available with device={device!r}: it gives no velocities out"
+            )
         further = {
             **self._named,
             "record": solver._described.columns,
@@ -307,7 +318,8 @@ class Result:
     time
         Time of the solve on this rank [s].
     info
-        As in `contactsolve.Result`; ``info["ranks"]`` as of `Solver.info`.
+        As in `contactsolve.Result`; ``info["ranks"]`` as of `Solver.info`. A certificate has the
+        rows of ``impulses``.
     problem
         The problem.
     """
@@ -439,11 +451,22 @@ class _RankValues(ResultValues):
         answer = self._answer
         return Worst(answer.worst_block, f"row {answer.worst_row}", answer.worst_velocity)
 
+    def _contacts_of(self, rows: np.ndarray) -> list[int]:
+        # The largest entry of a certificate is 1, on whichever rank it is.
+        return super()._contacts_of(rows) if np.abs(rows).max(initial=0) >= 1e-3 else []
+
     def _gives_advice(self, status: str) -> bool:  # noqa: ARG002 (advice would differ by rank)
         return False
 
     def _message(self) -> str:
         answer = self._answer
+        if answer.status == "infeasible":
+            most = answer.certified
+            bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
+            return (
+                f"infeasible after {answer.iterations} iterations: the problem has no "
+                f"solution{bound} (info['certificate'])"
+            )
         return (
             f"{answer.status} after {answer.iterations} iterations: natural map "
             f"{answer.natural_map:.2e} N s (scaled {answer.natural_map_scaled:.1e}), "
@@ -467,11 +490,21 @@ def _result_of(solver: Solver, result: LocalResult) -> Result:
         natural_map=values.natural_map(),
         natural_map_scaled=values.natural_map_scaled(),
         worst_contact=values.worst_contact(),
-        info={**values.info(), "ranks": solver._solver._core.ranks()},
+        info={**_info_of(share, values, mine), "ranks": solver._solver._core.ranks()},
         problem=solver.problem,
         _share_impulses=values.impulses(),
         _local=result,
     )
+
+
+def _info_of(share: Any, values: ResultValues, mine: np.ndarray) -> dict[str, Any]:
+    """Return the info of a rank; of a certificate, that of the contacts that belong to it."""
+    info = values.info()
+    if "certificate" in info:
+        info["certificate"] = _own(share, info["certificate"], mine)
+        theirs = np.array(info["certificate_contacts"], np.int64)
+        info["certificate_contacts"] = share.contact[theirs[mine[theirs]]].tolist()
+    return info
 
 
 def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:
@@ -555,6 +588,7 @@ def _checked(method: Any, order: Any, options: dict[str, Any]) -> tuple[methods.
     for name, why in _NOT_HERE.items():
         if name in options:
             raise ValueError(f"{name} is given: {why}")
+    load(options.get("device"))
     choice, visits = methods.chosen(method), chosen(order)
     if choice.name == "auto":
         raise ValueError(

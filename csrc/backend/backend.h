@@ -28,7 +28,8 @@ typedef struct cs_network_request {
     int workers;
     cs_setting setting[CS_MAX_OWN_OPTIONS];
     int settings;
-    int looks_ahead; /* iterates depend on where runs begin */
+    int looks_ahead;                /* iterates depend on where runs begin */
+    struct cs_network_ranks *ranks; /* of the processes; NULL: they are threads */
 } cs_network_request;
 
 typedef struct cs_backend cs_backend;
@@ -247,6 +248,18 @@ CS_INLINE void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
     if (!best->best_is_current) return;
     best->least = fmin(best->least, scaled);
     best->best_number = best->number;
+}
+
+/* Counts a sweep that has been made, with the call's statistics, and tests it for divergence. Returns the alarm. */
+static inline int cs_sweep_count(cs_sweep_call *call)
+{
+    cs_best_sweep *best = call->best;
+    call->made++;
+    if (!best) return 0;
+    best->number++;
+    call->alarm = cs_best_is_exceeded(best, &call->stats);
+    if (!call->alarm) cs_best_update(best, &call->stats);
+    return call->alarm;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------------- */

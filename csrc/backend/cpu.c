@@ -83,14 +83,14 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 
 static void put(void *state, const double *impulses)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
+    cs_packed *packed = &cs_cpu_settled(state)->packed;
     if (impulses) cs_put_impulses(packed, impulses);
     else cs_zero_impulses(packed);
 }
 
 static void get(const void *state, double *impulses)
 {
-    cs_get_impulses(&((const cs_cpu *)state)->packed, impulses);
+    cs_get_impulses(&cs_cpu_settled(state)->packed, impulses);
 }
 
 static void put_data(void *state, const double *b, const double *parameters)
@@ -122,33 +122,31 @@ static void replace_steps(void *state, const double *r, const unsigned char *cha
 
 static void refresh(void *state)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
+    cs_packed *packed = &cs_cpu_settled(state)->packed;
     packed->scheme->refresh[packed->dtype](packed);
     cs_ranks_exchange(packed->ranks, CS_ALL_GHOSTS, packed->velocity, packed->body_place);
 }
 
 static void subtract_products(void *state)
 {
-    cs_packed *packed = &((cs_cpu *)state)->packed;
+    cs_packed *packed = &cs_cpu_settled(state)->packed;
     packed->scheme->subtract_products(packed);
 }
 
-/* Counts a sweep that has been made, and tests it for divergence. Returns the alarm. */
-static int count_sweep(cs_sweep_call *call)
-{
-    cs_best_sweep *best = call->best;
-    call->made++;
-    if (!best) return 0;
-    best->number++;
-    call->alarm = cs_best_is_exceeded(best, &call->stats);
-    if (!call->alarm) cs_best_update(best, &call->stats);
-    return call->alarm;
-}
+/* What `judge` decides, which all ranks of a network have after a run. */
+typedef struct decisions {
+    int64_t made;
+    int alarm;
+    cs_sweep_stats stats;
+    cs_best_sweep best;
+} decisions;
+_Static_assert(sizeof(decisions) <= CS_NETWORK_STATE_BYTES, "what a run of a network tells");
 
 /* A call whose sweeps a network makes. */
 typedef struct network_sweeps {
     cs_cpu *cpu;
     cs_sweep_call *call;
+    decisions decided;
 } network_sweeps;
 
 /* What `sweep` does after each sweep. */
@@ -157,16 +155,36 @@ static int judge(void *context, const cs_sweep_stats *stats, void **keep)
     network_sweeps *s = context;
     cs_sweep_call *call = s->call;
     call->stats = *stats;
-    if (count_sweep(call)) return 1;
-    if (call->best && call->best->best_is_current && call->made < call->most) *keep = s->cpu->best;
-    return 0;
+    int alarm = cs_sweep_count(call);
+    if (!alarm && call->best && call->best->best_is_current && call->made < call->most)
+        *keep = s->cpu->best;
+    s->decided = (decisions){.made = call->made, .alarm = call->alarm, .stats = call->stats};
+    if (call->best) s->decided.best = *call->best;
+    return alarm;
+}
+
+/* The decisions of the run's accumulator, on whatever rank it is. */
+static void take_decisions(const network_sweeps *s)
+{
+    cs_sweep_call *call = s->call;
+    call->made = s->decided.made;
+    call->alarm = s->decided.alarm;
+    call->stats = s->decided.stats;
+    if (call->best) *call->best = s->decided.best;
 }
 
 /* Networks make no backward sweeps. */
 static cs_status sweep_by_network(cs_cpu *cpu, cs_sweep_call *call, cs_error *error)
 {
-    network_sweeps s = {cpu, call};
-    cs_network_call sweeps = {.most = call->most, .judge = judge, .context = &s};
+    network_sweeps s = {.cpu = cpu, .call = call};
+    cs_network_call sweeps = {
+        .most = call->most,
+        .judge = judge,
+        .context = &s,
+        .best = cpu->best,
+        .state = &s.decided,
+        .state_bytes = sizeof s.decided,
+    };
     int64_t before = cpu->packed.products;
     if (call->best && call->best->best_is_current) {
         sweeps.keep = cpu->best;
@@ -174,6 +192,7 @@ static cs_status sweep_by_network(cs_cpu *cpu, cs_sweep_call *call, cs_error *er
     }
     call->made = 0;
     cs_status status = cs_sweep_network_run(cpu->network, &sweeps, error);
+    if (!status) take_decisions(&s);
     call->products = cpu->packed.products - before;
     return status;
 }
@@ -197,7 +216,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
         packed->backwards = call->backwards;
         cs_sweep(packed, &call->stats);
         call->backwards = call->alternates && !call->backwards;
-        count_sweep(call);
+        cs_sweep_count(call);
     }
     call->products = packed->products - before;
     return cs_ranks_status(packed->ranks, error);
@@ -208,7 +227,7 @@ static cs_status connect(void *state, const cs_network_request *request, cs_aren
 {
     cs_cpu *cpu = state;
     return cs_sweep_network_make(&cpu->network, &cpu->packed, request->name, request->workers,
-                                 request->setting, request->settings, arena, error);
+                                 request->setting, request->settings, request->ranks, arena, error);
 }
 
 static const cs_network_counts *connected(const void *state)
@@ -219,13 +238,13 @@ static const cs_network_counts *connected(const void *state)
 
 static void keep(void *state)
 {
-    cs_cpu *cpu = state;
+    cs_cpu *cpu = cs_cpu_settled(state);
     copy_impulses(cpu, cpu->best, cpu->packed.lambda);
 }
 
 static void restore(void *state)
 {
-    cs_cpu *cpu = state;
+    cs_cpu *cpu = cs_cpu_settled(state);
     copy_impulses(cpu, cpu->packed.lambda, cpu->best);
     cpu->packed.at_zero = 0;
 }

@@ -3,6 +3,7 @@
 #define CS_CPU_INTERNAL_H
 
 #include "backend/cpu.h"
+#include "distributed/ranks.h"
 
 /* The state of a packing. */
 typedef struct cs_cpu {
@@ -12,6 +13,14 @@ typedef struct cs_cpu {
     int measures;      /* whether cs_cpu_measure has a kernel for every group */
     struct cs_sweep_network *network; /* makes the sweeps; or NULL */
 } cs_cpu;
+
+/* Waits for what travels between ranks (distributed/ranks.h): before anything but a sweep reads or writes u or lambda. */
+static inline cs_cpu *cs_cpu_settled(const void *state)
+{
+    cs_cpu *cpu = (cs_cpu *)state;
+    cs_ranks_settle(cpu->packed.ranks);
+    return cpu;
+}
 
 /* The natural map over the packed factors (cpu_natural_map.c). */
 int cs_cpu_measure(void *state, const cs_measure_call *call, cs_natural_map *map);

@@ -41,7 +41,7 @@ static int add_pieces(const measuring *m, cs_natural_map *map)
 
 int cs_cpu_measure(void *state, const cs_measure_call *call, cs_natural_map *map)
 {
-    cs_cpu *cpu = state;
+    const cs_cpu *cpu = cs_cpu_settled(state);
     const cs_packed *packed = &cpu->packed;
     int finite = 1;
     if (!cpu->measures) return 0;

@@ -134,7 +134,7 @@ cs_point cs_cpu_here(const void *state)
 
 void cs_cpu_copy(void *state, cs_point to, cs_point from)
 {
-    cs_cpu *cpu = state;
+    cs_cpu *cpu = cs_cpu_settled(state);
     int threads = cs_packed_threads(&cpu->packed);
     cs_loop_copy(threads, to.impulses, from.impulses, cpu->packed.impulses, size_of(cpu));
     cs_loop_copy(threads, to.velocities, from.velocities, velocities_of(cpu), size_of(cpu));
@@ -143,17 +143,17 @@ void cs_cpu_copy(void *state, cs_point to, cs_point from)
 
 void cs_cpu_combine(void *state, cs_point to, double a, cs_point p, double b, cs_point q)
 {
-    run_over(state, COMBINE, 1, to, a, p, b, q);
+    run_over(cs_cpu_settled(state), COMBINE, 1, to, a, p, b, q);
 }
 
 void cs_cpu_extrapolate(void *state, cs_point x, double beta, cs_point before)
 {
-    run_over(state, EXTRAPOLATE, 1, x, beta, before, 0, (cs_point){0});
+    run_over(cs_cpu_settled(state), EXTRAPOLATE, 1, x, beta, before, 0, (cs_point){0});
 }
 
 void cs_cpu_conjugate(void *state, cs_point x, double beta, cs_point p, cs_point start)
 {
-    run_over(state, CONJUGATE, 1, x, beta, p, 0, start);
+    run_over(cs_cpu_settled(state), CONJUGATE, 1, x, beta, p, 0, start);
 }
 
 /* ---- sums over the parts of the problem ---------------------------------------------------------- */
@@ -228,11 +228,14 @@ static double sum_over(cs_cpu *cpu, operation what, cs_point p, cs_point q)
     return sum;
 }
 
-double cs_cpu_dot(void *state, cs_point p, cs_point q) { return sum_over(state, DOT, p, q); }
+double cs_cpu_dot(void *state, cs_point p, cs_point q)
+{
+    return sum_over(cs_cpu_settled(state), DOT, p, q);
+}
 
 double cs_cpu_distance(void *state, cs_point p, cs_point q)
 {
-    return sum_over(state, DISTANCE, p, q);
+    return sum_over(cs_cpu_settled(state), DISTANCE, p, q);
 }
 
 /* ---- points in the user's order ------------------------------------------------------------------ */
@@ -254,7 +257,7 @@ static int behind(const cs_body_group *group)
 void cs_cpu_put_point(void *state, cs_point point, const double *impulses, const double *u)
 {
     /* The impulses: as lambda is written, to another place. */
-    cs_cpu *cpu = state;
+    cs_cpu *cpu = cs_cpu_settled(state);
     cs_packed there = cpu->packed;
     const cs_problem *problem = there.problem;
     cs_dtype precision = cs_real(there.dtype);
@@ -279,7 +282,7 @@ void cs_cpu_put_point(void *state, cs_point point, const double *impulses, const
 void cs_cpu_get_point(const void *state, cs_point point, double *impulses, double *u)
 {
     /* The impulses. */
-    const cs_cpu *cpu = state;
+    const cs_cpu *cpu = cs_cpu_settled(state);
     cs_packed there = cpu->packed;
     const cs_problem *problem = there.problem;
     there.lambda = point.impulses;

@@ -63,6 +63,7 @@ static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
     /* The way that is asked for, or one that may be possible. */
     cs_flow_way way = CS_FLOW_DATAFLOW;
+    if (d->packed.ranks) d->sweeps = CS_SWEEPS_LAUNCHES; /* messages come between stages */
     if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
     if (d->sweeps == CS_SWEEPS_COUNTER) way = CS_FLOW_COUNTER;
     else if (d->sweeps == CS_SWEEPS_ON_CHIP) way = CS_FLOW_ON_CHIP;
@@ -212,6 +213,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
 {
     const cs_device *device = ((const cs_device_backed *)packing->backend)->device;
     cs_status status = check(request, device->name, error);
+    if (!status) status = cs_device_check_ranks(request, device->name, error);
     if (status) return status;
     cs_on_device *d = cs_arena_take(arena, 1, sizeof *d);
     if (!d) return cs_no_workspace(error);
@@ -340,6 +342,7 @@ static void refresh(void *state)
 {
     cs_on_device *d = state;
     run(d, &d->refresh);
+    cs_device_exchange(d, CS_ALL_GHOSTS);
 }
 
 static void subtract_products(void *state)
@@ -403,6 +406,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     /* What the sweeps of this call go by. */
     cs_on_device *d = state;
     d->current = 0;
+    if (d->packed.ranks) return cs_device_sweep_on_ranks(d, call, error);
     cs_device_state here = {.backwards = call->backwards, .alternates = call->alternates};
     here.keeps_best = call->best != NULL;
     if (call->best) here.best = *call->best;
@@ -480,7 +484,12 @@ static int measure(void *state, const cs_measure_call *call, cs_natural_map *map
             finite = finite && d->map[i].infinite == 0;
         }
     }
-    return finite;
+    if (!d->packed.ranks) return finite;
+
+    /* A NaN of one rank comes to all. */
+    if (!finite) map->impulse = NAN;
+    cs_join_natural_maps(d->packed.ranks, map);
+    return !isnan(map->impulse);
 }
 
 /* ---- points -------------------------------------------------------------------------------------- */

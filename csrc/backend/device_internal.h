@@ -13,6 +13,8 @@ enum { CS_FLOW_SWEEPS = 8 };
 typedef struct cs_step_list {
     cs_device_step *step;
     int64_t count, blocks; /* blocks of threads that write statistics */
+    int64_t
+        *stage_end; /* (stages): of a sweep, where the steps of each stage end, in their order */
 } cs_step_list;
 
 /* The state of a packing. */
@@ -99,6 +101,17 @@ cs_status cs_device_get_there(void *state, const double *impulses, double *to, i
 /* ---- device_parts.c ------------------------------------------------------------------------------ */
 
 cs_status cs_device_solve_parts(void *state, cs_parts_call *call, cs_error *error);
+
+/* ---- device_ranks.c ------------------------------------------------------------------------------ */
+
+/* Refuses what ranks with devices do not have. Equal on all ranks. */
+cs_status cs_device_check_ranks(const cs_pack_request *request, const char *name, cs_error *error);
+
+/* u of ghosts <- that of their owners, after a stage; of all ghosts with CS_ALL_GHOSTS. Collective. */
+void cs_device_exchange(cs_on_device *d, int64_t stage);
+
+/* The `sweep` of cs_backend on ranks. Collective. */
+cs_status cs_device_sweep_on_ranks(cs_on_device *d, cs_sweep_call *call, cs_error *error);
 
 /* ---- device_steps.c ------------------------------------------------------------------------------ */
 

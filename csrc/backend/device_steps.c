@@ -104,8 +104,10 @@ static void list_sweep(cs_step_list *list, const cs_packed *packed, int backward
 {
     const cs_schedule *schedule = packed->schedule;
     list->count = list->blocks = 0;
-    for (int64_t i = 0; i < schedule->stages; i++)
+    for (int64_t i = 0; i < schedule->stages; i++) {
         append_stage(list, packed, &schedule->stage[backwards ? schedule->stages - 1 - i : i]);
+        list->stage_end[i] = list->count;
+    }
 }
 
 /* u = G^T lambda: contributions, the sums of bodies, and the batches without contributions, stage by stage. */
@@ -158,6 +160,10 @@ static cs_status take_list(cs_step_list *list, const cs_packed *packed, cs_arena
 cs_status cs_device_list_steps(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
     const cs_packed *packed = &d->packed;
+    for (int i = 0; i < 2; i++) {
+        d->sweep[i].stage_end = cs_arena_take(arena, packed->schedule->stages, sizeof(int64_t));
+        if (!d->sweep[i].stage_end) return cs_no_workspace(error);
+    }
     cs_status status = take_list(&d->sweep[0], packed, arena, list_sweep, 0, error);
     if (!status) status = take_list(&d->sweep[1], packed, arena, list_sweep, 1, error);
     if (!status) status = take_list(&d->refresh, packed, arena, list_refresh, 0, error);

@@ -31,6 +31,14 @@ typedef struct carrier {
     char *out, *in;
     size_t size; /* bytes of a number */
     int64_t messages, bytes;
+    unsigned char *
+        readers; /* (width of the lists): stages that read what arrives, bit by bit; or NULL: none */
+
+    /* While it is open, from begin to end: where what arrives goes, and a second array for it, or NULL. */
+    int open, overlapped; /* whether contacts have been visited meanwhile */
+    void *values, *copy;
+    const int64_t *place;
+    struct carrier *next; /* in the list of those that are open */
 } carrier;
 
 struct cs_ranks {
@@ -45,6 +53,11 @@ struct cs_ranks {
     int *dof;                /* (bodies) */
     int64_t *velocity_place; /* (bodies): its first velocity in the problem's vector */
     neighbour_lists lists;
+    unsigned char *
+        leaves; /* (bodies, width of the lists): stages after which an own body travels, bit by bit */
+    carrier *first_open,
+        **end_of_open; /* the carriers that are open, in the sequence of their begins */
+    int64_t overlapped;
     carrier products, ghosts; /* of all ghosts: velocities in double precision; u */
     carrier *stage;           /* (stages): u after each stage, from the bodies' owners */
     carrier *back; /* (stages): u after each disjoint stage, to the owners from whoever visited */
@@ -54,6 +67,9 @@ struct cs_ranks {
     double rows;       /* of the whole problem; a whole number */
     cs_gather numbers; /* CS_RANKS_NUMBERS of each rank */
     cs_gather parts;   /* of each rank: TALLIED numbers, and one of each of its parts */
+    cs_gather pieces;  /* of each rank: CS_RANKS_PIECE_NUMBERS of each of its pieces */
+    int64_t own_pieces, all_pieces; /* of shared islands: of this rank, and of all */
+    int64_t *island;                /* (all_pieces): of the pieces of one rank after another */
 };
 
 /* What each rank adds to the numbers of its parts: its largest number, and its count. */
@@ -83,7 +99,9 @@ cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error)
 
 void cs_ranks_begin(cs_ranks *ranks)
 {
-    if (ranks) ranks->agreed = 0;
+    if (!ranks) return;
+    ranks->agreed = 0;
+    ranks->overlapped = 0;
 }
 
 int cs_ranks_have_agreed(const cs_ranks *ranks) { return ranks && ranks->agreed; }
@@ -255,6 +273,18 @@ static int64_t find_send(const neighbour_lists *lists, int64_t n, int64_t body)
     return found ? found - lists->send : -1;
 }
 
+/* to |= from, `width` bytes. */
+static void add_bits(unsigned char *to, const unsigned char *from, int64_t width)
+{
+    for (int64_t i = 0; i < width; i++) to[i] |= from[i];
+}
+
+static void set_bit(unsigned char *bits, int64_t i)
+{
+    bits[i / 8] |= (unsigned char)(1 << (i % 8));
+}
+static int has_bit(const unsigned char *bits, int64_t i) { return bits[i / 8] >> (i % 8) & 1; }
+
 /* Notes that own bodies of a block travel after a stage to the neighbours that have them but do not visit the block. */
 static void note_block(cs_ranks *ranks, int64_t stage, int64_t kind, int64_t block)
 {
@@ -267,8 +297,7 @@ static void note_block(cs_ranks *ranks, int64_t stage, int64_t kind, int64_t blo
             int64_t place = find_send(lists, n, body[i]);
             int same = kind != CS_CONCURRENT && visits_block(ranks, lists->rank[n], kind, block);
             if (place < 0 || same) continue;
-            lists->send_stage[place * lists->width + stage / 8] |=
-                (unsigned char)(1 << (stage % 8));
+            set_bit(lists->send_stage + place * lists->width, stage);
         }
     }
 }
@@ -284,6 +313,12 @@ static void note_stages(cs_ranks *ranks)
                 end = all ? ranks->problem->blocks : share->start[s + 1];
         for (int64_t i = first; i < end; i++) note_block(ranks, s, share->kind[s], share->block[i]);
     }
+
+    /* The same by bodies. */
+    const neighbour_lists *lists = &ranks->lists;
+    for (int64_t i = 0; i < lists->first_send[lists->neighbours]; i++)
+        add_bits(ranks->leaves + lists->send[i] * lists->width,
+                 lists->send_stage + i * lists->width, lists->width);
 }
 
 /* Makes an exchange of `send_bytes` and `receive_bytes` for each neighbour, in contiguous buffers. */
@@ -334,7 +369,7 @@ static cs_status tell_stages(cs_ranks *ranks, cs_error *error)
 /* Whether item i travels after a stage, or, with CS_ALL_GHOSTS, at all. */
 static int travels(const unsigned char *stages, int64_t width, int64_t i, int64_t stage)
 {
-    return stage < 0 || (stages[i * width + stage / 8] >> (stage % 8) & 1);
+    return stage < 0 || has_bit(stages + i * width, stage);
 }
 
 /* The bytes of an item. */
@@ -545,25 +580,77 @@ static cs_status make_disjoint_carriers(cs_ranks *ranks, size_t real_size, cs_er
     return status;
 }
 
-/* Exchanges the numbers of the carrier's items: those of item k are at place[k]; or (place NULL) those of the i-th one that
- * goes out at out_place[i], and of the i-th one that comes in at in_place[i]. */
-static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place,
-                       const int64_t *out_place, const int64_t *in_place)
+/* Finds the stages that read what carriers bring: visits read u of their ghosts; a simultaneous stage, which may compute u
+ * anew from impulses, reads everything. */
+static cs_status note_readers(cs_ranks *ranks, cs_error *error)
 {
-    /* Out. */
-    cs_error *failure = &ranks->failure;
+    /* The stages that read each ghost. */
+    const cs_share *share = ranks->share;
+    int64_t width = ranks->lists.width, bodies = ranks->problem->bodies;
+    cs_arena scratch = {0};
+    unsigned char *readers = cs_arena_take(&scratch, bodies * width, 1);
+    unsigned char *everything = cs_arena_take(&scratch, width, 1);
+    cs_status status = cs_arena_status(&scratch, error, "the stages of a rank");
+    for (int64_t s = 0; s < share->stages && !status; s++) {
+        int64_t kind = share->kind[s];
+        if (kind == CS_SIMULTANEOUS) set_bit(everything, s);
+        for (int64_t i = share->start[s]; i < share->start[s + 1]; i++) {
+            int64_t body[CS_MAX_PARTNERS], block = share->block[i];
+            int ends = ends_of(ranks->problem, block, body);
+            if (kind == CS_DISJOINT && !visits_block(ranks, ranks->rank, kind, block)) continue;
+            for (int e = 0; e < ends; e++) set_bit(readers + body[e] * width, s);
+        }
+    }
+
+    /* Those of each carrier. */
+    for (int64_t s = 0; s <= share->stages && !status; s++) {
+        carrier *c = s < share->stages ? &ranks->stage[s] : &ranks->impulses;
+        c->readers = cs_arena_take(&ranks->arena, width, 1);
+        status = cs_arena_status(&ranks->arena, error, "the stages of a rank");
+        if (status) break;
+        add_bits(c->readers, everything, width);
+        for (int64_t i = 0; i < c->receives && s < share->stages; i++)
+            add_bits(c->readers, readers + c->receive[i] * width, width);
+    }
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+int cs_ranks_at_border(const cs_ranks *ranks, int64_t stage, int64_t block)
+{
+    int64_t body[CS_MAX_PARTNERS];
+    int ends = ends_of(ranks->problem, block, body), border = 0;
+    int waits = ranks->share->kind[stage] == CS_SIMULTANEOUS; /* u is sent after the whole stage */
+    for (int e = 0; e < ends; e++) {
+        int is_own = ranks->owner[body[e]] == ranks->rank;
+        border |=
+            !is_own || (!waits && has_bit(ranks->leaves + body[e] * ranks->lists.width, stage));
+    }
+    return border;
+}
+
+/* ---- what travels ---------------------------------------------------------------------------------- */
+
+/* Sends the numbers of the carrier's items: those of item k are at place[k], or (place NULL) those of the i-th one at
+ * out_place[i]. Returns whether anything travels. */
+static int send_items(cs_ranks *ranks, const carrier *c, const void *values, const int64_t *place,
+                      const int64_t *out_place)
+{
     char *out = c->out;
-    const char *in = c->in;
-    if (has_failed(ranks) || c->sends + c->receives == 0) return;
+    if (has_failed(ranks) || c->sends + c->receives == 0) return 0;
     for (int64_t i = 0; i < c->sends; i++) {
         size_t bytes = (size_t)item_bytes(c, c->send[i]);
         int64_t at = place ? place[c->send[i]] : out_place[i];
         memcpy(out, (const char *)values + c->size * (size_t)at, bytes);
         out += bytes;
     }
+    return !cs_exchange_begin(c->exchange, &ranks->failure);
+}
 
-    /* Over, and in. */
-    if (cs_exchange_begin(c->exchange, failure) || cs_exchange_end(c->exchange, failure)) return;
+/* values <- the numbers of the items that have arrived. */
+static void put_items(const carrier *c, void *values, const int64_t *place, const int64_t *in_place)
+{
+    const char *in = c->in;
     for (int64_t i = 0; i < c->receives; i++) {
         size_t bytes = (size_t)item_bytes(c, c->receive[i]);
         int64_t at = place ? place[c->receive[i]] : in_place[i];
@@ -572,9 +659,82 @@ static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const in
     }
 }
 
+/* Waits for what an open carrier brings. */
+static void close_carrier(cs_ranks *ranks, carrier *c)
+{
+    /* Off the list. */
+    carrier **place = &ranks->first_open;
+    while (*place != c) place = &(*place)->next;
+    *place = c->next;
+    if (!c->next) ranks->end_of_open = place;
+    c->open = 0;
+
+    /* In. */
+    ranks->overlapped += c->overlapped;
+    if (has_failed(ranks) || cs_exchange_end(c->exchange, &ranks->failure)) return;
+    put_items(c, c->values, c->place, NULL);
+    if (c->copy) put_items(c, c->copy, c->place, NULL);
+}
+
+/* The same for all that were opened up to this one, which may bring numbers of the same ghosts. */
+static void close_up_to(cs_ranks *ranks, const carrier *last)
+{
+    for (int done = 0; !done;) {
+        carrier *first = ranks->first_open;
+        done = first == last;
+        close_carrier(ranks, first);
+    }
+}
+
+/* Sends the numbers of the carrier's items, which arrive when it is closed. Returns whether anything travels. */
+static int open_carrier(cs_ranks *ranks, carrier *c, void *values, const int64_t *place)
+{
+    if (c->open) close_up_to(ranks, c);
+    if (!send_items(ranks, c, values, place, NULL)) return 0;
+    c->open = 1;
+    c->overlapped = 0;
+    c->values = values;
+    c->place = place;
+    c->copy = NULL;
+    c->next = NULL;
+    *ranks->end_of_open = c;
+    ranks->end_of_open = &c->next;
+    return 1;
+}
+
+/* Exchanges the numbers of the carrier's items, and waits for them. */
+static void carry_from(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place,
+                       const int64_t *out_place, const int64_t *in_place)
+{
+    if (send_items(ranks, c, values, place, out_place) &&
+        !cs_exchange_end(c->exchange, &ranks->failure))
+        put_items(c, values, place, in_place);
+}
+
 static void carry(cs_ranks *ranks, const carrier *c, void *values, const int64_t *place)
 {
     carry_from(ranks, c, values, place, NULL, NULL);
+}
+
+void cs_ranks_await(cs_ranks *ranks, int64_t stage)
+{
+    const carrier *last = NULL;
+    for (const carrier *c = ranks->first_open; c; c = c->next)
+        if (has_bit(c->readers, stage)) last = c;
+    if (last) close_up_to(ranks, last);
+}
+
+void cs_ranks_settle(cs_ranks *ranks)
+{
+    while (ranks && ranks->first_open) close_carrier(ranks, ranks->first_open);
+}
+
+void cs_ranks_work(cs_ranks *ranks)
+{
+    for (carrier *c = ranks->first_open; c; c = c->next) {
+        c->overlapped = 1;
+        cs_exchange_advance(c->exchange);
+    }
 }
 
 cs_changes cs_ranks_changes(const cs_ranks *ranks, int64_t stage)
@@ -589,14 +749,32 @@ void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
     carry_from(ranks, &ranks->changes[stage], values, NULL, send_place, receive_place);
 }
 
-void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
+/* The carrier of u after a stage, or of all ghosts. */
+static const carrier *carrier_of(const cs_ranks *ranks, int64_t stage)
 {
-    if (ranks) carry(ranks, stage < 0 ? &ranks->ghosts : &ranks->stage[stage], values, place);
+    return stage < 0 ? &ranks->ghosts : &ranks->stage[stage];
 }
 
-void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
+void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
 {
-    if (ranks) carry(ranks, &ranks->back[stage], values, place);
+    if (!ranks) return;
+    if (stage == CS_ALL_GHOSTS) {
+        cs_ranks_settle(ranks);
+        carry(ranks, &ranks->ghosts, values, place);
+        return;
+    }
+    if (ranks->back[stage].open) close_carrier(ranks, &ranks->back[stage]);
+    open_carrier(ranks, &ranks->stage[stage], values, place);
+}
+
+int cs_ranks_travels(const cs_ranks *ranks, int64_t stage)
+{
+    return ranks && carrier_of(ranks, stage)->sends + carrier_of(ranks, stage)->receives > 0;
+}
+
+int cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place)
+{
+    return open_carrier(ranks, &ranks->back[stage], values, place);
 }
 
 int cs_ranks_borrow(const cs_ranks *ranks)
@@ -606,8 +784,10 @@ int cs_ranks_borrow(const cs_ranks *ranks)
 
 void cs_ranks_exchange_impulses(cs_ranks *ranks, void *values, const int64_t *place)
 {
-    if (ranks) carry(ranks, &ranks->impulses, values, place);
+    if (ranks) open_carrier(ranks, &ranks->impulses, values, place);
 }
+
+void cs_ranks_copy_impulses(cs_ranks *ranks, void *copy) { ranks->impulses.copy = copy; }
 
 void cs_ranks_complete(void *context, double *velocity)
 {
@@ -709,6 +889,66 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts)
     return cs_ranks_tally(ranks, of_part, parts, &largest, &count);
 }
 
+/* block (blocks) <- the blocks that the rank of neighbour n has, too, in the same sequence as there. Returns their number. */
+static int64_t common_blocks(const cs_ranks *ranks, int64_t n, int64_t *block)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        if (has_block(ranks, ranks->lists.rank[n], k)) block[count++] = k;
+    return count;
+}
+
+cs_status cs_ranks_add_counts(cs_ranks *ranks, int64_t *counts, cs_error *error)
+{
+    if (!ranks) return CS_OK;
+    if (has_failed(ranks)) return cs_ranks_status(ranks, error);
+
+    /* What goes to each neighbour comes from there as well: a block has a few bodies, each of one rank. */
+    cs_arena scratch = {0};
+    cs_exchange *exchange = NULL;
+    int64_t neighbours = ranks->lists.neighbours;
+    int64_t most = (CS_MAX_PARTNERS - 1) * ranks->problem->blocks, items = 0;
+    int64_t *block = cs_arena_take_unset(&scratch, most + ranks->problem->blocks, sizeof *block);
+    int64_t *out = cs_arena_take_unset(&scratch, most, sizeof *out);
+    int64_t *in = cs_arena_take_unset(&scratch, most, sizeof *in);
+    int64_t *bytes = cs_arena_take(&scratch, neighbours, sizeof *bytes);
+    cs_status status = cs_arena_status(&scratch, error, "the neighbours of a rank");
+    for (int64_t n = 0; n < neighbours && !status; n++) {
+        int64_t common = common_blocks(ranks, n, block + items);
+        bytes[n] = common * (int64_t)sizeof(int64_t);
+        items += common;
+    }
+    for (int64_t i = 0; i < items; i++) out[i] = counts[block[i]];
+
+    /* Over, and in. */
+    if (!status)
+        status = make_exchange(ranks, "counts of contacts", (char *)out, bytes, (char *)in, bytes,
+                               &exchange, error);
+    if (!status) status = cs_exchange_begin(exchange, error);
+    if (!status) status = cs_exchange_end(exchange, error);
+    for (int64_t i = 0; i < items && !status; i++) counts[block[i]] += in[i];
+    cs_exchange_free(exchange);
+    cs_arena_clear(&scratch);
+    return status;
+}
+
+void cs_ranks_sum_pieces(cs_ranks *ranks, const double *of_piece, double *of_island)
+{
+    /* Gather the numbers of all pieces. */
+    if (!ranks || has_failed(ranks) || ranks->share->shared_islands == 0) return;
+    size_t numbers = CS_RANKS_PIECE_NUMBERS * (size_t)ranks->own_pieces;
+    if (numbers) memcpy(ranks->pieces.own, of_piece, sizeof(double) * numbers);
+    if (cs_gather_run(&ranks->pieces, &ranks->failure)) return;
+
+    /* Ranks own consecutive parts: their order is that of the parts. */
+    for (int64_t i = 0; i < CS_RANKS_PIECE_NUMBERS * ranks->share->shared_islands; i++)
+        of_island[i] = 0;
+    const double *next = ranks->pieces.all;
+    for (int64_t i = 0; i < ranks->all_pieces; i++)
+        for (int s = 0; s < CS_RANKS_PIECE_NUMBERS; s++)
+            of_island[CS_RANKS_PIECE_NUMBERS * ranks->island[i] + s] += *next++;
+}
+
 int64_t cs_ranks_rows(const cs_ranks *ranks) { return (int64_t)ranks->rows; }
 
 int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage)
@@ -725,6 +965,8 @@ static cs_status take(cs_ranks *ranks, cs_error *error)
     ranks->owner = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int));
     ranks->dof = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int));
     ranks->velocity_place = cs_arena_take(&ranks->arena, problem->bodies, sizeof(int64_t));
+    ranks->leaves =
+        cs_arena_take(&ranks->arena, problem->bodies * ((ranks->share->stages + 7) / 8), 1);
     ranks->stage = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->stage);
     ranks->back = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->back);
     ranks->changes = cs_arena_take(&ranks->arena, ranks->share->stages, sizeof *ranks->changes);
@@ -754,6 +996,59 @@ static cs_status make_gathers(cs_ranks *ranks, cs_error *error)
     return status;
 }
 
+/* piece (blocks) <- island * parts + part of each own block of a shared island, ascending and each once. Returns their
+ * number. */
+static int64_t find_own_pieces(const cs_ranks *ranks, int64_t *piece)
+{
+    const cs_share *share = ranks->share;
+    int64_t count = 0;
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        if (share->island[k] >= 0 && cs_ranks_own(ranks, share->part[k]))
+            piece[count++] = share->island[k] * share->parts + share->part[k];
+    return cs_sort_distinct_64(piece, count);
+}
+
+/* Lets ranks know the pieces of the islands that they share. Collective. */
+static cs_status share_pieces(cs_ranks *ranks, cs_error *error)
+{
+    /* How many pieces each rank has. */
+    cs_arena scratch = {0};
+    cs_status status = CS_OK;
+    if (ranks->share->shared_islands == 0) return CS_OK;
+    int64_t *piece = cs_arena_take(&scratch, ranks->problem->blocks, sizeof(int64_t));
+    int64_t *bytes = cs_arena_take(&scratch, ranks->ranks, sizeof(int64_t));
+    if (cs_arena_failed(&scratch)) {
+        status = cs_no_memory(error, "the islands of ranks");
+        goto out;
+    }
+    ranks->own_pieces = find_own_pieces(ranks, piece);
+    double count = (double)ranks->own_pieces;
+    const double *all = cs_ranks_gather(ranks, &count, 1);
+    if (!all) {
+        status = cs_ranks_status(ranks, error);
+        goto out;
+    }
+    for (int r = 0; r < ranks->ranks; r++) {
+        int64_t pieces = (int64_t)all[r * CS_RANKS_NUMBERS];
+        ranks->all_pieces += pieces;
+        bytes[r] = pieces * (int64_t)sizeof(int64_t);
+    }
+
+    /* Their islands, and the gather of their numbers. */
+    for (int64_t i = 0; i < ranks->own_pieces; i++) piece[i] /= ranks->share->parts;
+    ranks->island = cs_arena_take(&ranks->arena, ranks->all_pieces, sizeof(int64_t));
+    if (!ranks->island) status = cs_no_memory(error, "the islands of ranks");
+    if (!status)
+        status = cs_gather_once(ranks->transport, "islands of parts", bytes, piece, ranks->island,
+                                error);
+    for (int r = 0; r < ranks->ranks; r++) bytes[r] *= CS_RANKS_PIECE_NUMBERS;
+    if (!status)
+        status = cs_gather_make(&ranks->pieces, ranks->transport, "sums of islands", bytes, error);
+out:
+    cs_arena_clear(&scratch);
+    return status;
+}
+
 /* Counts the visits of all ranks in each stage, and the rows of the whole problem. Collective. */
 static void count_all(cs_ranks *ranks)
 {
@@ -779,7 +1074,8 @@ static cs_status make_carriers(cs_ranks *ranks, size_t real_size, cs_error *erro
     for (int64_t s = 0; s < ranks->share->stages && !status; s++)
         status = make_carrier(ranks, s, real_size, "impulses on ghosts after a stage",
                               &ranks->stage[s], error);
-    return status ? status : make_disjoint_carriers(ranks, real_size, error);
+    if (!status) status = make_disjoint_carriers(ranks, real_size, error);
+    return status ? status : note_readers(ranks, error);
 }
 
 cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_problem *problem,
@@ -795,6 +1091,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
                             .share = share,
                             .problem = problem,
                             .transport = transport};
+        ranks->end_of_open = &ranks->first_open;
         status = cs_share_check(share, problem, count, error);
     }
     if (!status) status = take(ranks, error);
@@ -808,6 +1105,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
         note_stages(ranks);
         status = tell_stages(ranks, error);
     }
+    if (!status) status = share_pieces(ranks, error);
     if (!status) status = make_carriers(ranks, real_size, error);
     if (!status) {
         count_all(ranks);
@@ -833,6 +1131,7 @@ void cs_ranks_free(cs_ranks *ranks)
     cs_exchange_free(ranks->ghosts.exchange);
     cs_gather_free(&ranks->numbers);
     cs_gather_free(&ranks->parts);
+    cs_gather_free(&ranks->pieces);
     cs_arena_clear(&ranks->arena);
     cs_release(ranks);
 }
@@ -842,9 +1141,16 @@ void cs_ranks_free(cs_ranks *ranks)
 int cs_ranks_count(const cs_ranks *ranks) { return ranks ? ranks->ranks : 1; }
 const cs_share *cs_ranks_share(const cs_ranks *ranks) { return ranks ? ranks->share : NULL; }
 
+int64_t cs_ranks_bytes(const cs_ranks *ranks) { return ranks ? (int64_t)ranks->arena.bytes : 0; }
+
 int cs_ranks_own(const cs_ranks *ranks, int64_t part)
 {
     return !ranks || cs_owner_of_part(part, ranks->share->parts, ranks->ranks) == ranks->rank;
+}
+
+int cs_ranks_own_body(const cs_ranks *ranks, int64_t body)
+{
+    return !ranks || ranks->owner[body] == ranks->rank;
 }
 
 int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block)
@@ -854,8 +1160,9 @@ int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block)
 
 void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info)
 {
-    *info =
-        (cs_ranks_info){.neighbours = ranks->lists.neighbours, .visits = ranks->problem->blocks};
+    *info = (cs_ranks_info){.neighbours = ranks->lists.neighbours,
+                            .visits = ranks->problem->blocks,
+                            .overlapped = ranks->overlapped};
     for (int64_t body = 0; body < ranks->problem->bodies; body++) {
         info->owned += ranks->owner[body] == ranks->rank;
         info->ghosts += ranks->owner[body] >= 0 && ranks->owner[body] != ranks->rank;

@@ -1,8 +1,8 @@
 /* What the ranks of one solve ask and tell each other.
  *
- *     sweep       stage | u of ghosts | stage | u of ghosts | ...       cs_ranks_exchange
+ *     sweep       stage | u of ghosts | stage | u of ghosts | ...       cs_ranks_exchange, cs_ranks_await
  *     products    M^-1 J^T lambda of ghosts                             cs_ranks_complete
- *     decisions   largest, any, all; sums of parts                      cs_ranks_largest, ..., cs_ranks_sum
+ *     decisions   largest, any, all; sums of parts, of islands          cs_ranks_largest, ..., cs_ranks_sum_pieces
  *
  * All ranks make the same calls in the same order, because each decision is made from the same numbers on all of them. No
  * call adds numbers of two ranks that are not whole: sums are taken over parts, and then added in the order of the parts. The
@@ -34,6 +34,9 @@ const cs_share *cs_ranks_share(const cs_ranks *ranks);
 /* Whether the rank owns a part: always, on one rank. */
 int cs_ranks_own(const cs_ranks *ranks, int64_t part);
 
+/* Whether the rank owns a body: always, on one rank; never, if it is immovable and there are several. */
+int cs_ranks_own_body(const cs_ranks *ranks, int64_t body);
+
 /* The number of a block in the whole problem. */
 int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block);
 
@@ -46,7 +49,8 @@ cs_status cs_ranks_agree(cs_ranks *ranks, cs_status status, cs_error *error);
 /* Whether the last call of cs_ranks_agree failed: all ranks know of it. Otherwise a rank that fails has to abort the
  * transport, because others may wait for it. */
 int cs_ranks_have_agreed(const cs_ranks *ranks);
-void cs_ranks_begin(cs_ranks *ranks); /* forgets it, before a solve */
+void cs_ranks_begin(
+    cs_ranks *ranks); /* forgets it, before a solve; counts anew what travels during work */
 
 /* ---- decisions: collective --------------------------------------------------------------------- */
 
@@ -74,6 +78,16 @@ double cs_ranks_sum(cs_ranks *ranks, const double *of_part, int64_t parts);
 double cs_ranks_tally(cs_ranks *ranks, const double *of_part, int64_t parts, double *largest,
                       double *count);
 
+/* counts (blocks) <- of each block the sum of the counts that all ranks have of it: whole numbers, whose sums are exact in any
+ * order. For a set-up. Collective. */
+cs_status cs_ranks_add_counts(cs_ranks *ranks, int64_t *counts, cs_error *error);
+
+/* Sums over the islands that ranks share. A piece is what an island has in one part: the rank's own pieces of shared islands
+ * are sorted by island, and by part. of_piece: CS_RANKS_PIECE_NUMBERS for each of these; of_island (shared islands,
+ * CS_RANKS_PIECE_NUMBERS) <- their sums over all pieces, in the order of the parts. On one rank nothing is shared. */
+enum { CS_RANKS_PIECE_NUMBERS = 2 };
+void cs_ranks_sum_pieces(cs_ranks *ranks, const double *of_piece, double *of_island);
+
 /* The rows of the whole problem. */
 int64_t cs_ranks_rows(const cs_ranks *ranks);
 
@@ -83,13 +97,30 @@ int64_t cs_ranks_visits(const cs_ranks *ranks, int64_t stage);
 /* ---- velocities of ghost bodies: collective ---------------------------------------------------- */
 
 /* values: numbers of real_size, those of body i from place[i] on (bodies). <- for ghosts, their owners' numbers: of those
- * ghosts that other ranks have changed in a stage, or of all of them. */
+ * ghosts that other ranks have changed in a stage, or of all of them (which waits). Those of a stage are sent at once, and
+ * travel while the rank works on; they arrive in cs_ranks_await or cs_ranks_settle, up to which `values` and `place` stay. */
 enum { CS_ALL_GHOSTS = -1 };
 void cs_ranks_exchange(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
 
-/* After a disjoint stage, before cs_ranks_exchange: bodies that another rank has moved, which visited their contacts, <- that
- * rank's numbers. */
-void cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
+/* Whether this rank sends or receives anything in that exchange; no, on one rank. Not collective. */
+int cs_ranks_travels(const cs_ranks *ranks, int64_t stage);
+
+/* Waits for the numbers that a stage reads: those of its contacts' ghosts, and impulses where it computes u anew. */
+void cs_ranks_await(cs_ranks *ranks, int64_t stage);
+
+/* Waits for all that travels: before anything but a sweep reads or writes u or lambda. */
+void cs_ranks_settle(cs_ranks *ranks);
+
+/* Whether a visit to a block in a stage reads u of a ghost, or changes u of a body that goes to other ranks after the stage:
+ * other visits may be made while messages travel. */
+int cs_ranks_at_border(const cs_ranks *ranks, int64_t stage, int64_t block);
+
+/* After visits: counts the exchanges that have travelled meanwhile, and lets them go on. */
+void cs_ranks_work(cs_ranks *ranks);
+
+/* After the visits of a disjoint stage: bodies that another rank has moved, which visited their contacts, <- that rank's
+ * numbers. They are sent at once, and arrive in cs_ranks_exchange. Returns whether there are any. */
+int cs_ranks_return(cs_ranks *ranks, int64_t stage, void *values, const int64_t *place);
 
 /* In a concurrent stage, the changes of u that a part of one rank makes to a body of another rank. */
 typedef struct cs_changes {
@@ -106,9 +137,14 @@ void cs_ranks_exchange_changes(cs_ranks *ranks, int64_t stage, void *values,
                                const int64_t *send_place, const int64_t *receive_place);
 
 /* Whether this rank has contacts that another one visits, or visits contacts that another one has too; and after a sweep,
- * values: impulses, that of row i at place[i] (rows of the problem). <- those of the rank that visits the contact. */
+ * values: impulses, that of row i at place[i] (rows of the problem). <- those of the rank that visits the contact. They
+ * travel as those of cs_ranks_exchange. */
 int cs_ranks_borrow(const cs_ranks *ranks);
 void cs_ranks_exchange_impulses(cs_ranks *ranks, void *values, const int64_t *place);
+
+/* Impulses that still travel shall be written to `copy` as well, at the same places: to a copy that was made before they
+ * arrive. */
+void cs_ranks_copy_impulses(cs_ranks *ranks, void *copy);
 
 /* velocity (velocities of the problem) <- those of ghosts from their owners. `context` is a cs_ranks. */
 void cs_ranks_complete(void *context, double *velocity);
@@ -121,7 +157,12 @@ typedef struct cs_ranks_info {
     int64_t own;             /* those that belong to its parts */
     int64_t neighbours;      /* ranks with which velocities are exchanged */
     int64_t messages, bytes; /* sent in one sweep */
+    int64_t
+        overlapped; /* exchanges that travelled while the rank visited contacts, in the last solve */
 } cs_ranks_info;
 void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info);
+
+/* Bytes of lists and buffers. */
+int64_t cs_ranks_bytes(const cs_ranks *ranks);
 
 #endif

@@ -110,8 +110,23 @@ cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int r
                              share->shared_islands - 1, "shared islands", error);
 
     /* The plan. */
+    if (!status && !(share->weight > 0 && share->weight <= 1))
+        status =
+            cs_fail(error, CS_INVALID, "share: weight is %s: it must be above 0, and at most 1",
+                    cs_number(share->weight).text);
     if (!status) status = check_kinds(share, error);
     return status ? status : check_visits(share, problem, error);
+}
+
+int cs_share_is_inside(const cs_share *share, const cs_problem *problem, int64_t block)
+{
+    const cs_block_group *group = cs_block_group_of(problem, block);
+    int64_t index = block - group->first_block;
+    for (int side = 0; side < cs_block_partners(group); side++) {
+        if (!cs_partner_moves(group, index, side)) continue;
+        if (share->label[cs_partner_body(group, index, side)] != share->part[block]) return 0;
+    }
+    return 1;
 }
 
 cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_arena *scratch,
@@ -131,6 +146,8 @@ cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_are
     plan->owners = share->parts;
     plan->divided_into = share->parts;
     plan->colors = (int)share->colors;
+    plan->weight = share->weight;
+    plan->splits_masses = share->splits_masses;
     plan->order = share->order;
 
     /* Stages, visits and cuts: one between any two parts of the problem, and those of the whole plan. */

@@ -38,6 +38,8 @@ typedef struct cs_share {
         cut; /* (blocks): whether a part of a concurrent or disjoint stage begins here; other stages are
                                * sorted by part and cut as by cs_plan_own */
     int64_t colors;    /* of the whole plan; 0 if its order does not colour */
+    double weight;     /* as in cs_plan */
+    int splits_masses; /* as in cs_plan */
     const char *order; /* name of the order that made the plan */
 } cs_share;
 
@@ -50,6 +52,9 @@ static inline int cs_owner_of_part(int64_t part, int64_t parts, int ranks)
 /* Fails if the share does not fit the rank's problem: the message names the array, the index and the value. */
 cs_status cs_share_check(const cs_share *share, const cs_problem *problem, int ranks,
                          cs_error *error);
+
+/* Whether all movable bodies of a block belong to the block's part. */
+int cs_share_is_inside(const cs_share *share, const cs_problem *problem, int64_t block);
 
 /* plan <- the stages of the share, in `scratch`. */
 cs_status cs_share_plan(const cs_share *share, const cs_problem *problem, cs_arena *scratch,

@@ -1,9 +1,11 @@
 #include "measure/certificate.h"
 
+#include "core/ascending.h"
 #include "core/error.h"
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* The prox of a point this far away shows the recession cone: finite bounds are negligible beside it, and
@@ -14,7 +16,7 @@
  * proof excluded only negligible impulses. */
 #define LEAST_RTOL 1e-6
 
-/* Sums over the rows of one island. All members are doubles, as `allocate` allocates them with others. */
+/* Sums and extremes over the rows of one island. All members are doubles, as `allocate` allocates them with others. */
 typedef struct island_sums {
     double largest;   /* max |d_i| */
     double work;      /* b . d */
@@ -31,8 +33,109 @@ typedef struct proof_search {
     double *direction, *image, *magnitude, *velocity; /* (rows), but the last: (velocities) */
     double *residual, *along, *step;                  /* (rows), for least squares */
     island_sums *sum;                                 /* (islands) */
+    double *of_piece, *of_island;                     /* (pieces, SUMS), (islands, SUMS): scratch */
+    double *shared;                                   /* (shared islands): scratch */
     unsigned char *proven;                            /* (islands) */
 } proof_search;
+
+/* Sums that are taken at once. */
+enum { SUMS = CS_RANKS_PIECE_NUMBERS };
+
+/* ---- pieces of islands ----------------------------------------------------------------------- */
+
+/* key (blocks) <- island x parts + part of each block that belongs to this rank, ascending and each once. Returns their
+ * number. */
+static int64_t find_keys(const cs_problem *problem, const int64_t *island, const int64_t *part,
+                         int64_t parts, const cs_ranks *ranks, int64_t *key)
+{
+    int64_t count = 0;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        if (cs_ranks_own(ranks, part[k])) key[count++] = island[k] * parts + part[k];
+    return cs_sort_distinct_64(key, count);
+}
+
+/* The place of a key among ascending ones, which have it. */
+static int64_t find_place(const int64_t *key, int64_t count, int64_t wanted)
+{
+    int64_t low = 0, high = count - 1;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (key[middle] < wanted) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+cs_status cs_island_pieces_make(const cs_problem *problem, const int64_t *island, int64_t islands,
+                                int64_t *part, const cs_ranks *ranks, cs_arena *arena,
+                                cs_island_pieces *pieces, cs_error *error)
+{
+    *pieces = (cs_island_pieces){islands, islands, NULL, NULL};
+    if (!part) return CS_OK;
+
+    /* The pieces. */
+    int64_t parts = 1, *key = cs_allocate(problem->blocks, sizeof *key);
+    if (!key) return cs_no_memory(error, "the islands of parts");
+    for (int64_t k = 0; k < problem->blocks; k++)
+        if (part[k] >= parts) parts = part[k] + 1;
+    pieces->pieces = find_keys(problem, island, part, parts, ranks, key);
+    pieces->island = cs_arena_take(arena, pieces->pieces, sizeof(int64_t));
+    if (cs_arena_failed(arena)) {
+        cs_release(key);
+        return cs_no_memory(error, "the islands of parts");
+    }
+    for (int64_t i = 0; i < pieces->pieces; i++) pieces->island[i] = key[i] / parts;
+
+    /* The piece of each block. */
+    pieces->of_block = part;
+    for (int64_t k = 0; k < problem->blocks; k++)
+        pieces->of_block[k] = cs_ranks_own(ranks, part[k])
+                                  ? find_place(key, pieces->pieces, island[k] * parts + part[k])
+                                  : -1;
+    cs_release(key);
+    return CS_OK;
+}
+
+/* The piece of a block; -1 if it belongs to another rank. */
+static int64_t piece_of(const proof_search *p, int64_t block)
+{
+    const cs_island_pieces *pieces = p->data->pieces;
+    return pieces->of_block ? pieces->of_block[block] : p->data->island[block];
+}
+
+/* The ranks that search together, and the islands that they share, which are the first ones; NULL and 0 on one process. */
+static cs_ranks *ranks_of(const proof_search *p) { return p->data->state->ranks; }
+
+static int64_t shared_islands(const proof_search *p)
+{
+    return ranks_of(p) ? cs_ranks_share(ranks_of(p))->shared_islands : 0;
+}
+
+/* of_island <- the sums over each island of what is in of_piece. */
+static void add_pieces(proof_search *p)
+{
+    const cs_island_pieces *pieces = p->data->pieces;
+    memset(p->of_island, 0, sizeof(double) * SUMS * (size_t)pieces->islands);
+    for (int64_t i = 0; i < pieces->pieces; i++) {
+        int64_t island = pieces->island ? pieces->island[i] : i;
+        for (int s = 0; s < SUMS; s++) p->of_island[SUMS * island + s] += p->of_piece[SUMS * i + s];
+    }
+    cs_ranks_sum_pieces(ranks_of(p), p->of_piece, p->of_island);
+}
+
+/* A number of each island that all ranks share <- the largest of all ranks. `at` is its place in island_sums; `sign` -1: the
+ * least. */
+static void share_largest(proof_search *p, size_t at, double sign)
+{
+    int64_t count = shared_islands(p);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(&p->shared[i], (char *)&p->sum[i] + at, sizeof(double));
+    for (int64_t i = 0; i < count; i++) p->shared[i] *= sign;
+    cs_ranks_largest(ranks_of(p), p->shared, count);
+    for (int64_t i = 0; i < count; i++) p->shared[i] *= sign;
+    for (int64_t i = 0; i < count; i++)
+        memcpy((char *)&p->sum[i] + at, &p->shared[i], sizeof(double));
+}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -74,7 +177,7 @@ static void project(proof_search *p, int friction)
     const cs_problem *problem = p->data->state->problem;
 
     /* Project, and find the largest entry of each island. */
-    for (int64_t k = 0; k < problem->blocks; k++) p->sum[k].largest = 0;
+    for (int64_t i = 0; i < p->data->pieces->islands; i++) p->sum[i].largest = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         for (int64_t k = 0; k < group->count; k++) {
@@ -84,6 +187,7 @@ static void project(proof_search *p, int friction)
                 *largest = fmax(*largest, fabs(p->direction[cs_group_row(group, k) + i]));
         }
     }
+    share_largest(p, offsetof(island_sums, largest), 1);
 
     /* Scale; a direction that is zero or has overflowed becomes zero. */
     for (int g = 0; g < problem->block_groups; g++) {
@@ -99,63 +203,106 @@ static void project(proof_search *p, int friction)
 
 /* ---- the inequality -------------------------------------------------------------------------- */
 
-/* What a row adds to the sums of its island. */
-typedef void (*add_terms)(const proof_search *p, const row_of_island *r, island_sums *sum);
+/* What a row adds to two sums over its piece, and to the extremes of its island; and where the sums over islands go. */
+typedef struct terms {
+    void (*add)(const proof_search *p, const row_of_island *r, double *of_piece,
+                island_sums *island);
+    void (*take)(const double *of_island, island_sums *island);
+} terms;
 
 /* Those of b alone. */
-static void add_work(const proof_search *p, const row_of_island *r, island_sums *sum)
+static void add_work(const proof_search *p, const row_of_island *r, double *of_piece,
+                     island_sums *island)
 {
+    (void)island;
     double work = p->data->state->b[r->row] * p->direction[r->row];
-    sum->work += work;
-    sum->magnitude += fabs(work);
+    of_piece[0] += work;
+    of_piece[1] += fabs(work);
+}
+
+static void take_work(const double *of_island, island_sums *island)
+{
+    island->work = of_island[0];
+    island->magnitude = of_island[1];
 }
 
 /* Adds |A^T d|_i Lambda_i, or with the rounding error of A^T d. Lambda may be infinite where A^T d is 0. */
-static void add_left(const row_of_island *r, double seen, island_sums *sum)
+static void add_left(const row_of_island *r, double seen, double *left, island_sums *island)
 {
     double most = r->tolerance / (CS_FLOOR_UNITS * DBL_EPSILON);
     if (!(seen > 0)) return;
-    sum->left += seen * most;
-    sum->bound = fmin(sum->bound, most);
+    *left += seen * most;
+    island->bound = fmin(island->bound, most);
 }
 
 /* Those of A^T d. Without its rounding error, `left` is a lower bound, also as it is computed: sums of terms that are
  * not smaller are not smaller. */
-static void add_image(const proof_search *p, const row_of_island *r, island_sums *sum)
+static void add_image(const proof_search *p, const row_of_island *r, double *of_piece,
+                      island_sums *island)
 {
     double image = p->image[r->row];
-    add_left(r, fabs(image), sum);
-    sum->energy += p->direction[r->row] * image;
-    sum->seen = fmax(sum->seen, r->rho * fabs(image));
+    add_left(r, fabs(image), &of_piece[0], island);
+    of_piece[1] += p->direction[r->row] * image;
+    island->seen = fmax(island->seen, r->rho * fabs(image));
+}
+
+static void take_image(const double *of_island, island_sums *island)
+{
+    island->left = of_island[0];
+    island->energy = of_island[1];
 }
 
 /* Those of the rounding error of A^T d. */
-static void add_rounding(const proof_search *p, const row_of_island *r, island_sums *sum)
+static void add_rounding(const proof_search *p, const row_of_island *r, double *of_piece,
+                         island_sums *island)
 {
     double size = p->magnitude[r->row];
-    add_left(r, fabs(p->image[r->row]) + CS_FLOOR_UNITS * DBL_EPSILON * size, sum);
-    sum->rounding += fabs(p->direction[r->row]) * size;
+    double seen = fabs(p->image[r->row]) + CS_FLOOR_UNITS * DBL_EPSILON * size;
+    add_left(r, seen, &of_piece[0], island);
+    of_piece[1] += fabs(p->direction[r->row]) * size;
 }
 
-static void add_rows(proof_search *p, add_terms add)
+static void take_rounding(const double *of_island, island_sums *island)
+{
+    island->left = of_island[0];
+    island->rounding = of_island[1];
+}
+
+static const terms WORK = {add_work, take_work}, IMAGE = {add_image, take_image},
+                   ROUNDING = {add_rounding, take_rounding};
+
+/* Sums these terms over all islands. Rows of other ranks' blocks are theirs to add. */
+static void add_rows(proof_search *p, const terms *of)
 {
     const cs_problem *problem = p->data->state->problem;
+    const cs_island_pieces *pieces = p->data->pieces;
+    memset(p->of_piece, 0, sizeof(double) * SUMS * (size_t)pieces->pieces);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++)
-            for (int i = 0; i < group->rows; i++) {
+        for (int64_t k = 0; k < group->count; k++) {
+            int64_t piece = piece_of(p, group->first_block + k);
+            for (int i = 0; i < group->rows && piece >= 0; i++) {
                 row_of_island r = row_at(p, group, k, i);
-                add(p, &r, &p->sum[r.island]);
+                of->add(p, &r, &p->of_piece[SUMS * piece], &p->sum[r.island]);
             }
+        }
     }
+
+    /* Over islands, and over ranks. */
+    add_pieces(p);
+    for (int64_t i = 0; i < pieces->islands; i++) of->take(&p->of_island[SUMS * i], &p->sum[i]);
+    if (of == &WORK) return;
+    share_largest(p, offsetof(island_sums, bound), -1);
+    if (of == &IMAGE) share_largest(p, offsetof(island_sums, seen), 1);
 }
 
 /* Whether `may` holds for some island without a proof. */
 static int some_island(const proof_search *p, int (*may)(const island_sums *sum))
 {
-    for (int64_t k = 0; k < p->data->state->problem->blocks; k++)
-        if (!p->proven[k] && may(&p->sum[k])) return 1;
-    return 0;
+    int some = 0;
+    for (int64_t i = 0; i < p->data->pieces->islands && !some; i++)
+        some = !p->proven[i] && may(&p->sum[i]);
+    return cs_ranks_any(ranks_of(p), some);
 }
 
 /* Whether b drives the impulses along the direction, as in every proof and in every direction worth a refinement. */
@@ -173,22 +320,20 @@ static int measure(proof_search *p)
 {
     /* What b does costs no product. */
     const cs_problem *problem = p->data->state->problem;
-    for (int64_t k = 0; k < problem->blocks; k++) p->sum[k] = (island_sums){.bound = INFINITY};
-    add_rows(p, add_work);
+    int64_t islands = p->data->pieces->islands;
+    for (int64_t i = 0; i < islands; i++) p->sum[i] = (island_sums){.bound = INFINITY};
+    add_rows(p, &WORK);
     if (!some_island(p, is_driven)) return 0;
 
     /* What A sees, mostly, is too much for a proof. */
     cs_multiply_transposed(p->data->shared, problem, p->direction, p->velocity, p->image);
-    add_rows(p, add_image);
+    add_rows(p, &IMAGE);
     if (!some_island(p, is_contradiction)) return 1;
 
     /* Only then the rounding error makes a difference. */
-    for (int64_t k = 0; k < problem->blocks; k++) {
-        p->sum[k].left = 0;
-        p->sum[k].bound = INFINITY;
-    }
+    for (int64_t i = 0; i < islands; i++) p->sum[i].bound = INFINITY;
     cs_magnitude_transposed(p->data->shared, problem, p->direction, p->velocity, p->magnitude);
-    add_rows(p, add_rounding);
+    add_rows(p, &ROUNDING);
     return 1;
 }
 
@@ -219,6 +364,25 @@ static int is_solved(const proof_search *p, const cs_block_group *group, int64_t
     return !unmoved || sum->seen > 0;
 }
 
+/* What ranks tell each other of a test. */
+enum { PROOF, NEAR, BOUND, NUMBERS };
+
+/* What each rank has found of the islands that they share, and of its own, becomes known to all. */
+static void share_proofs(proof_search *p, cs_certificate *certificate, int *near)
+{
+    int64_t count = shared_islands(p);
+    if (!ranks_of(p)) return;
+    double numbers[NUMBERS] = {
+        [PROOF] = certificate->proof, [NEAR] = *near, [BOUND] = -certificate->bound};
+    cs_ranks_largest(ranks_of(p), numbers, NUMBERS);
+    certificate->proof = (cs_proof)numbers[PROOF];
+    *near = numbers[NEAR] != 0;
+    certificate->bound = -numbers[BOUND];
+    for (int64_t i = 0; i < count; i++) p->shared[i] = p->proven[i];
+    cs_ranks_largest(ranks_of(p), p->shared, count);
+    for (int64_t i = 0; i < count; i++) p->proven[i] = p->shared[i] != 0;
+}
+
 /* Tests the current direction, and adds the islands that it proves to the certificate. Returns whether
  * refinement may prove further islands. */
 static int judge(proof_search *p, cs_proof proof, cs_certificate *certificate)
@@ -247,7 +411,8 @@ static int judge(proof_search *p, cs_proof proof, cs_certificate *certificate)
             memcpy(certificate->direction + row, p->direction + row, bytes);
         }
     }
-    for (int64_t k = 0; k < problem->blocks; k++) p->proven[k] = p->proven[k] > 0;
+    for (int64_t i = 0; i < p->data->pieces->islands; i++) p->proven[i] = p->proven[i] > 0;
+    share_proofs(p, certificate, &near);
     return near;
 }
 
@@ -274,10 +439,11 @@ static void multiply(proof_search *p, const double *x, int transposed, double *y
 }
 
 /* |x|^2 */
-static double square(const double *x, int64_t rows)
+static double square(const proof_search *p, const double *x)
 {
     double sum = 0;
-    for (int64_t i = 0; i < rows; i++) sum += x[i] * x[i];
+    if (p->data->dot) return p->data->dot(p->data->context, x, x);
+    for (int64_t i = 0; i < p->data->state->problem->rows; i++) sum += x[i] * x[i];
     return sum;
 }
 
@@ -294,11 +460,11 @@ static void refine(proof_search *p)
         y[i] = state->rho[i] > 0 ? p->direction[i] / sqrt(state->rho[i]) : 0;
     multiply(p, y, 1, residual);
     multiply(p, residual, 0, along);
-    double gradient = square(along, rows);
+    double gradient = square(p, along);
     for (int k = 0; k < p->data->refinements && gradient > 0; k++) {
         /* Step to the minimum along the search direction. */
         multiply(p, along, 1, image);
-        double curvature = square(image, rows);
+        double curvature = square(p, image);
         if (!(curvature > 0)) break;
         double length = gradient / curvature;
         for (int64_t i = 0; i < rows; i++) {
@@ -308,7 +474,7 @@ static void refine(proof_search *p)
 
         /* Make the next search direction conjugate to this one. */
         multiply(p, residual, 0, image);
-        double next = square(image, rows);
+        double next = square(p, image);
         for (int64_t i = 0; i < rows; i++) along[i] = image[i] + next / gradient * along[i];
         gradient = next;
     }
@@ -320,19 +486,26 @@ static void refine(proof_search *p)
 
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
-/* Allocates all scratch at once: six arrays of rows, one of velocities, the sums and the marks of islands. */
+/* Allocates all scratch at once: six arrays of rows, one of velocities, the sums of pieces, the sums and the marks of
+ * islands. */
 static cs_status allocate(proof_search *p, cs_arena *scratch, cs_error *error)
 {
     const cs_problem *problem = p->data->state->problem;
-    int64_t rows = problem->rows, numbers = 6 * rows + problem->velocities;
-    int64_t sums = problem->blocks * (int64_t)(sizeof *p->sum / sizeof(double));
+    const cs_island_pieces *pieces = p->data->pieces;
+    int64_t rows = problem->rows, islands = pieces->islands;
+    int64_t numbers = 6 * rows + problem->velocities;
+    int64_t sums = islands * (int64_t)(sizeof *p->sum / sizeof(double));
+    int64_t scratches = SUMS * (pieces->pieces + islands) + shared_islands(p);
     double **array[] = {&p->direction, &p->image, &p->magnitude, &p->residual, &p->along, &p->step};
-    double *all = cs_arena_take(scratch, numbers + sums + problem->blocks, sizeof(double));
+    double *all = cs_arena_take(scratch, numbers + sums + scratches + islands, sizeof(double));
     if (!all) return cs_no_memory(error, "a certificate");
     for (int i = 0; i < 6; i++) *array[i] = all + i * rows;
     p->velocity = all + 6 * rows;
     p->sum = (island_sums *)(void *)(all + numbers);
-    p->proven = (unsigned char *)(all + numbers + sums);
+    p->of_piece = all + numbers + sums;
+    p->of_island = p->of_piece + SUMS * pieces->pieces;
+    p->shared = p->of_island + SUMS * islands;
+    p->proven = (unsigned char *)(p->shared + shared_islands(p));
     return CS_OK;
 }
 
@@ -350,10 +523,17 @@ static void try_cone(proof_search *p, const double *candidate, int friction,
                      cs_certificate *certificate)
 {
     cs_proof proof = friction ? CS_PROVES_UNBOUNDED : CS_PROVES_INFEASIBLE;
-    memcpy(p->direction, candidate, sizeof(double) * (size_t)p->data->state->problem->rows);
+    int64_t rows = p->data->state->problem->rows;
+    if (rows) memcpy(p->direction, candidate, sizeof(double) * (size_t)rows);
     project(p, friction);
     if (judge(p, proof, certificate) && p->data->refinements > 0)
         judge_refined(p, proof, friction, certificate);
+}
+
+/* The rows of all ranks. */
+static int64_t all_rows(const cs_proof_data *data)
+{
+    return data->state->ranks ? cs_ranks_rows(data->state->ranks) : data->state->problem->rows;
 }
 
 /* Initialises the certificate and the scratch memory. */
@@ -363,9 +543,9 @@ static cs_status begin(proof_search *p, const cs_proof_data *data, cs_arena *scr
     int64_t rows = data->state->problem->rows;
     *p = (proof_search){.data = data};
     *certificate = (cs_certificate){.direction = certificate->direction, .bound = INFINITY};
-    if (rows == 0) return CS_OK;
-    memset(certificate->direction, 0, sizeof(double) * (size_t)rows);
-    return allocate(p, scratch, error);
+    if (all_rows(data) == 0) return CS_OK;
+    if (rows) memset(certificate->direction, 0, sizeof(double) * (size_t)rows);
+    return cs_ranks_agree(data->state->ranks, allocate(p, scratch, error), error);
 }
 
 /* Whether the cone K has other directions with friction than without. */
@@ -386,7 +566,7 @@ cs_status cs_prove(const cs_proof_data *data, const double *candidate, int frict
     proof_search p;
     const cs_problem *problem = data->state->problem;
     cs_status status = begin(&p, data, &scratch, certificate, error);
-    if (!status && problem->rows && (!friction || has_friction(problem)))
+    if (!status && all_rows(data) && (!friction || has_friction(problem)))
         try_cone(&p, candidate, friction, certificate);
     cs_arena_clear(&scratch);
     return status;
@@ -401,6 +581,7 @@ static double largest_row_sum(proof_search *p)
     cs_magnitude_transposed(p->data->shared, state->problem, p->step, p->velocity, p->magnitude);
     for (int64_t i = 0; i < state->problem->rows; i++)
         largest = fmax(largest, p->step[i] * p->magnitude[i]);
+    cs_ranks_largest(state->ranks, &largest, 1);
     return largest;
 }
 
@@ -436,7 +617,7 @@ cs_status cs_prove_driven(const cs_proof_data *data, int64_t steps, cs_certifica
     proof_search p;
     cs_status status = begin(&p, data, &scratch, certificate, error);
     int64_t rows = data->state->problem->rows, next = 1;
-    if (status || !rows) goto out;
+    if (status || !all_rows(data)) goto out;
 
     /* Start at zero: `along` holds the iterate before, `residual` the extrapolated one. */
     double theta = largest_row_sum(&p), t = 1;

@@ -19,6 +19,21 @@
 
 #include "measure/measure.h"
 
+/* The blocks of islands in pieces: an island's blocks of one part of the problem. Sums over an island are taken over each
+ * piece, and then over the island's pieces in the order of their parts, so that they do not depend on which rank has which
+ * part. Without parts each island is one piece. */
+typedef struct cs_island_pieces {
+    int64_t islands, pieces;
+    int64_t *of_block; /* (blocks): piece of each block; -1 if the block belongs to another rank */
+    int64_t *island;   /* (pieces), ascending: on ranks, shared islands are the first ones */
+} cs_island_pieces;
+
+/* pieces <- those of these islands, in memory of the arena. part (blocks): the part of the problem to which each block
+ * belongs, which becomes pieces->of_block; NULL: no parts. Blocks of other ranks are left out. */
+cs_status cs_island_pieces_make(const cs_problem *problem, const int64_t *island, int64_t islands,
+                                int64_t *part, const cs_ranks *ranks, cs_arena *arena,
+                                cs_island_pieces *pieces, cs_error *error);
+
 typedef enum cs_proof { CS_NO_PROOF, CS_PROVES_UNBOUNDED, CS_PROVES_INFEASIBLE } cs_proof;
 
 typedef struct cs_certificate {
@@ -33,13 +48,17 @@ typedef struct cs_proof_data {
     const cs_state *state;
     cs_shared_products *shared; /* how threads share products with A */
     const int64_t *island;      /* (blocks): numbered from 0 */
+    const cs_island_pieces *pieces;
+    double (*dot)(void *context, const double *x,
+                  const double *y); /* x.y over the rows of all ranks */
+    void *context;
     int refinements; /* least-squares steps that project d onto the kernel of A^T; 0: none */
     double nearly;   /* largest max rho |A^T d| of a direction that is worth refining */
 } cs_proof_data;
 
 /* Tests the direction `candidate` (rows) for every island, and writes the certificate. With `friction`, K includes
  * friction, and the direction only shows unbounded impulses: it is worth a test after that without. Fails only if memory
- * runs out. */
+ * runs out. Collective on ranks: all of them find the same proof, and each writes its rows of the direction. */
 cs_status cs_prove(const cs_proof_data *data, const double *candidate, int friction,
                    cs_certificate *certificate, cs_error *error);
 

@@ -94,17 +94,43 @@ static double norm(const double *x, int64_t count)
     return sqrt(square);
 }
 
-static double evaluate(cs_state *state)
+/* A cs_block_number. */
+static double square_of(const cs_state *state, const void *context, const cs_block_group *group,
+                        int64_t index)
+{
+    (void)context;
+    return block_square(state, group, index);
+}
+
+/* The sum of the numerator's squares, and the largest norm, by parts of the problem. */
+static double evaluate_by_parts(const cs_state *state, double *scale)
+{
+    const double *vector[] = {state->b, state->lambda, state->xi};
+    *scale = 0;
+    for (int i = 0; i < 3; i++)
+        *scale = fmax(*scale, sqrt(cs_square_over_parts(state, vector[i], NULL)));
+    return cs_sum_over_parts(state, square_of, NULL);
+}
+
+/* The same over all blocks in their order. */
+static double evaluate_in_order(const cs_state *state, double *scale)
 {
     const cs_problem *problem = state->problem;
     double square = 0;
-
-    /* Numerator and denominator of err. */
     for (int g = 0; g < problem->block_groups; g++)
         for (int64_t k = 0; k < problem->block_group[g].count; k++)
             square += block_square(state, &problem->block_group[g], k);
-    double scale = fmax(norm(state->b, problem->rows),
-                        fmax(norm(state->lambda, problem->rows), norm(state->xi, problem->rows)));
+    *scale = fmax(norm(state->b, problem->rows),
+                  fmax(norm(state->lambda, problem->rows), norm(state->xi, problem->rows)));
+    return square;
+}
+
+static double evaluate(cs_state *state)
+{
+    /* Numerator and denominator of err. */
+    double scale = 0;
+    double square =
+        state->sums ? evaluate_by_parts(state, &scale) : evaluate_in_order(state, &scale);
 
     /* If a square overflows, the quotient could be 0 for a diverged iterate; report NaN instead. */
     if (!isfinite(square) || !isfinite(scale)) return (double)NAN;
@@ -126,5 +152,6 @@ const cs_measure cs_measure_fclib_error = {
     .name = "fclib_error",
     .summary = "full error of the FCLIB community, friction problems only [1]",
     .evaluate = evaluate,
+    .on_ranks = 1,
     .obstacle = obstacle,
 };

@@ -28,6 +28,13 @@ void cs_measure_change(cs_state *state, const double *old, const double *updated
         old_square += old[i] * old[i];
     }
 
+    /* Over the parts of the problem and all ranks. */
+    if (state->sums) {
+        change_square = cs_square_over_parts(state, updated, old);
+        old_square = cs_square_over_parts(state, old, NULL);
+        cs_ranks_largest(state->ranks, &element, 1);
+    }
+
     /* An infinite norm would make every change vanish. */
     if (!isfinite(old_square)) change_square = (double)NAN;
 

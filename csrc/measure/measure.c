@@ -41,9 +41,17 @@ static void measure_piece(void *context, int64_t piece, int64_t begin, int64_t e
     all->value[piece] = all->measure->part(all->state, begin, end);
 }
 
+/* A cs_block_number: that of the measure `context`. */
+static double number_of(const cs_state *state, const void *context, const cs_block_group *group,
+                        int64_t index)
+{
+    return ((const cs_measure *)context)->of_block(state, group, index);
+}
+
 double cs_measure_value(const cs_measure *measure, cs_state *state)
 {
     if (!measure->part) return measure->evaluate(state);
+    if (state->sums && measure->of_block) return cs_sum_over_parts(state, number_of, measure);
     int64_t blocks = state->problem->blocks;
     parts all;
     all.measure = measure;
@@ -57,6 +65,6 @@ double cs_measure_value(const cs_measure *measure, cs_state *state)
         if (measure->across == CS_SUM) whole += value;
         else if (value > whole || isnan(value)) whole = value;
     }
-    cs_ranks_largest(state->ranks, &whole, 1); /* ranks refuse sums */
+    cs_ranks_largest(state->ranks, &whole, 1); /* ranks take sums above */
     return whole;
 }

@@ -38,6 +38,13 @@ typedef struct cs_natural_map {
     int met;                          /* Delta_s <= tau_s for every coupled set */
 } cs_natural_map;
 
+/* Room for sums over the parts of the problem (cs_sum_over_parts). */
+typedef struct cs_part_sums {
+    const cs_schedule *schedule; /* whose parts have owners */
+    double *of_block;            /* (blocks) */
+    double *of_owner;            /* (owners) */
+} cs_part_sums;
+
 /* One iterate and everything that measures need. */
 typedef struct cs_state {
     const cs_problem *problem;
@@ -52,6 +59,7 @@ typedef struct cs_state {
     int threads; /* that share the evaluation of a measure; at most one if a prox calls the caller's code */
     const double *lambda, *xi; /* (rows) */
     cs_ranks *ranks; /* that share the problem, and measure it together; NULL: it is on one rank */
+    const cs_part_sums *sums; /* NULL: sums over all blocks are not taken by parts */
     int have_natural_map;
     cs_natural_map natural_map; /* cached by cs_natural_map_of */
 } cs_state;
@@ -70,6 +78,10 @@ typedef struct cs_measure {
     /* In place of `evaluate`: the maximum or the sum (`across`) over the blocks begin .. end - 1. Threads call it for
      * several ranges of blocks at once. */
     double (*part)(const cs_state *state, int64_t begin, int64_t end);
+    /* The number of one block, for sums that have `part`: where sums are taken by parts of the problem, they are sums of
+     * these. NULL: ranks do not have such a sum. */
+    double (*of_block)(const cs_state *state, const cs_block_group *group, int64_t index);
+    int on_ranks; /* whether `evaluate` takes sums by cs_sum_over_parts where the state has room for these */
     /* Returns why the measure is not defined for this problem, or NULL if it is. NULL: always defined. */
     const char *(*obstacle)(const cs_problem *problem);
 } cs_measure;
@@ -82,6 +94,15 @@ const cs_measure *cs_measure_find(const char *name);
 
 /* The value of a measure. */
 double cs_measure_value(const cs_measure *measure, cs_state *state);
+
+/* The sum of the numbers of all blocks: over the blocks of each part of the problem in the order of their visits, then over the
+ * parts in their order. The bits depend neither on threads nor on ranks. Needs state->sums. Collective. */
+typedef double (*cs_block_number)(const cs_state *state, const void *context,
+                                  const cs_block_group *group, int64_t index);
+double cs_sum_over_parts(const cs_state *state, cs_block_number number, const void *context);
+
+/* The sum over the rows of all blocks of x_i^2, or of (x_i - y_i)^2; x and y (rows), y may be NULL. In the same way. */
+double cs_square_over_parts(const cs_state *state, const double *x, const double *y);
 
 /* Whether the measure is one of the three natural maps. */
 int cs_measure_is_natural_map(const cs_measure *measure);
@@ -180,7 +201,7 @@ typedef struct cs_floor {
 cs_floor cs_find_floor(const cs_state *state, const cs_shared_products *shared, double unit,
                        double *magnitude, double *velocity);
 
-/* Sets delta_element and delta_norm of the state, from the impulses (rows) before and after one sweep. */
+/* Sets delta_element and delta_norm of the state, from the impulses (rows) before and after one sweep. Collective. */
 void cs_measure_change(cs_state *state, const double *old, const double *updated);
 
 /* The friction bound of coupled set s >= 1 of a contact, divided by lambda_n; 0 without friction. */

@@ -4,7 +4,7 @@
 #include "order/graph_partition.h"
 #include "order/priority.h"
 
-enum { STRATEGY, BORDER, PRIORITY, OPTIONS };
+enum { STRATEGY, BORDER, PRIORITY, WEIGHT, SPLIT_MASSES, OPTIONS };
 
 /* In the sequence of cs_labelling and of cs_border. */
 static const char *const strategies[] = {"auto", "slices", "natural", NULL};
@@ -32,6 +32,28 @@ static const cs_option options_of_partition[OPTIONS] = {
                   .words = cs_priority_words,
                   .of = "border",
                   .of_value = CS_BORDER_COLORED},
+    [WEIGHT] = {.name = "weight",
+                .summary = "factor on the changes of concurrent parts before they are added, of "
+                           "impulses and of velocities; if it is at most 1 / n, where no body is "
+                           "visited by more than n parts, the energy falls in every sweep on fixed "
+                           "convex sets",
+                .kind = CS_NUMBER,
+                .usual = 1,
+                .least = 0,
+                .most = 1,
+                .above = 1,
+                .of = "border",
+                .of_value = CS_BORDER_CONCURRENT},
+    [SPLIT_MASSES] = {.name = "split_masses",
+                      .summary = "whether the mass of a body is divided equally among the "
+                                 "concurrent parts that visit its contacts on the border, whose "
+                                 "velocities are averaged afterwards (Tonge, Benevolenski and "
+                                 "Voroshilov 2012): on fixed convex sets the energy falls in every "
+                                 "sweep",
+                      .kind = CS_FLAG,
+                      .most = 1,
+                      .of = "border",
+                      .of_value = CS_BORDER_CONCURRENT},
 };
 
 static cs_labelling labelling_of(const cs_order_options *options)
@@ -58,6 +80,8 @@ static cs_status plan_partition(const cs_problem *problem, const cs_order_option
     if (!sequence) return cs_no_memory(error, "the order");
     for (int64_t i = 0; i < problem->blocks; i++) sequence[i] = i;
     plan->labels = parts.label;
+    plan->weight = cs_order_value(options, WEIGHT);
+    plan->splits_masses = cs_order_value(options, SPLIT_MASSES) != 0;
     return cs_plan_parts(&graph, &parts, sequence, 0, border, scratch, plan, error);
 }
 

@@ -85,6 +85,7 @@ cs_plan *cs_plan_new(const cs_problem *problem, cs_arena *arena)
     plan->color_size = cs_arena_take_unset(arena, problem->blocks, sizeof(int64_t));
     if (cs_arena_failed(arena)) return NULL;
     plan->start[0] = 0;
+    plan->weight = 1;
     return plan;
 }
 
@@ -111,6 +112,8 @@ void cs_plan_clear(cs_plan *plan, int64_t blocks)
     plan->colors = 0;
     plan->rounds = 0;
     plan->divided_into = 0;
+    plan->weight = 1;
+    plan->splits_masses = 0;
 }
 
 void cs_plan_flatten(cs_plan *plan, int64_t blocks)
@@ -302,6 +305,8 @@ cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_are
         .rounds = plan->rounds,
         .inner_stages = plan->inner_stages,
         .owners = plan->owner ? plan->owners : 0,
+        .weight = plan->weight,
+        .splits_masses = plan->splits_masses,
         .order = plan->order,
         .why = plan->why,
     };

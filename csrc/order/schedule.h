@@ -74,7 +74,12 @@ typedef struct cs_schedule {
         region; /* (parts): the region of each part of the inner stages, -1 for other parts; NULL: none */
     int64_t *
         owner; /* (parts): the part of the problem that each part of a stage belongs to; or NULL: none */
-    int64_t owners;          /* parts of the problem; 0 without `owner` */
+    int64_t owners;    /* parts of the problem; 0 without `owner` */
+    double weight;     /* as in cs_plan */
+    int splits_masses; /* as in cs_plan */
+    double *
+        touching_parts; /* (bodies): parts of concurrent stages that visit the body, at least 1; NULL without
+                             * split masses (cs_schedule_count_parts) */
     const char *order, *why; /* as in cs_plan */
 } cs_schedule;
 
@@ -97,6 +102,9 @@ typedef struct cs_plan {
     const int64_t *labels; /* (bodies): the parts over which sums are taken; NULL: none */
     int64_t *owner; /* (blocks): the part of the problem that each block belongs to; NULL: none */
     int64_t owners; /* their number */
+    double
+        weight; /* in (0, 1]: changes of the parts of a concurrent stage are multiplied by it before they are added */
+    int splits_masses; /* whether a concurrent stage divides the mass of a body among the parts that visit it */
     const char *order; /* name of the order that made the plan */
     const char *why;   /* why "auto" chose that order; NULL if the user chose it */
 } cs_plan;
@@ -195,6 +203,11 @@ int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,
 cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
                        const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
                        cs_error *error);
+
+/* schedule->touching_parts <- how many parts of concurrent stages visit each body, in `arena`; 1 for a body without
+ * such visits. */
+cs_status cs_schedule_count_parts(const cs_problem *problem, cs_schedule *schedule, cs_arena *arena,
+                                  cs_error *error);
 
 /* schedule <- the plan, with its visits listed group by group. */
 cs_status cs_schedule_lay(const cs_problem *problem, const cs_plan *plan, cs_arena *arena,

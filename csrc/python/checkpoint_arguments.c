@@ -9,6 +9,9 @@ static const field number_fields[] = {
     FIELD(cs_saved_numbers, products, INT64),
     FIELD(cs_saved_numbers, best, DOUBLE),
     FIELD(cs_saved_numbers, best_impulse, DOUBLE),
+    FIELD(cs_saved_numbers, start, DOUBLE),
+    FIELD(cs_saved_numbers, patience, DOUBLE),
+    FIELD(cs_saved_numbers, first, INT64),
     FIELD(cs_saved_numbers, best_number, INT64),
     FIELD(cs_saved_numbers, rollbacks, INT),
     FIELD(cs_saved_numbers, scale, DOUBLE),
@@ -25,13 +28,15 @@ static const field number_fields[] = {
     FIELD(cs_saved_numbers, change, DOUBLE),
     FIELD(cs_saved_numbers, risen, INT),
     FIELD(cs_saved_numbers, half, FLAG),
+    FIELD(cs_saved_numbers, ray_next, INT64),
+    FIELD(cs_saved_numbers, ray_kept, FLAG),
 };
 enum { NUMBER_FIELDS = sizeof number_fields / sizeof *number_fields };
 
 /* The arrays of a checkpoint; history and band have any number of rows. */
-enum { IMPULSES, U, B, BALANCE, FIGURES, BAND, HISTORY, ARRAYS };
-static const char *const names[ARRAYS] = {"impulses", "u",    "b",      "balance",
-                                          "figures",  "band", "history"};
+enum { IMPULSES, U, B, BALANCE, EARLIER, FIGURES, BAND, HISTORY, ARRAYS };
+static const char *const names[ARRAYS] = {"impulses", "u",       "b",    "balance",
+                                          "earlier",  "figures", "band", "history"};
 
 /* length (ARRAYS) <- that of each array: -1 for any, -n for any number of rows of n. */
 static void lengths_of(const cs_saved_sizes *size, int64_t *length)
@@ -40,6 +45,7 @@ static void lengths_of(const cs_saved_sizes *size, int64_t *length)
     length[U] = 2 * (size->points + 1) * size->velocities;
     length[B] = size->rows;
     length[BALANCE] = CS_SAVED_BALANCE * size->rows;
+    length[EARLIER] = size->rows;
     length[FIGURES] = CS_MAX_FIGURES;
     length[BAND] = -1;
     length[HISTORY] = -size->columns;
@@ -51,8 +57,8 @@ static void lengths_of(const cs_saved_sizes *size, int64_t *length)
 static PyObject *dictionary_of_saved(const cs_solver *solver, const cs_saved *saved)
 {
     cs_saved_sizes size = cs_saved_sizes_of(solver);
-    const double *array[ARRAYS] = {saved->impulses, saved->u,    saved->b,      saved->balance,
-                                   saved->figures,  saved->band, saved->history};
+    const double *array[ARRAYS] = {saved->impulses, saved->u,       saved->b,    saved->balance,
+                                   saved->earlier,  saved->figures, saved->band, saved->history};
     int64_t length[ARRAYS];
     lengths_of(&size, length);
     length[BAND] = saved->bands;
@@ -116,11 +122,13 @@ static int read_arrays(checkpoint_arguments *a, const cs_solver *solver, PyObjec
     cs_saved_sizes size = cs_saved_sizes_of(solver);
     int64_t wanted[ARRAYS];
     lengths_of(&size, wanted);
-    double **to[ARRAYS] = {&saved->impulses, &saved->u,    &saved->b,      &saved->balance,
-                           &saved->figures,  &saved->band, &saved->history};
+    double **to[ARRAYS] = {&saved->impulses, &saved->u,       &saved->b,    &saved->balance,
+                           &saved->earlier,  &saved->figures, &saved->band, &saved->history};
     int64_t rows[ARRAYS];
     for (int i = 0; i < ARRAYS; i++) {
-        if ((i == B && !size.has_b) || (i == BALANCE && !size.has_balance)) continue;
+        if (i == B && !size.has_b) continue;
+        if (i == BALANCE && !size.has_balance) continue;
+        if (i == EARLIER && !size.has_earlier) continue;
         if (read_array(a, dictionary, i, wanted[i], to[i], &rows[i]) < 0) return -1;
     }
     saved->bands = rows[BAND];

@@ -62,6 +62,7 @@ static const field share_fields[] = {
     FIELD(cs_share, parts, INT64),        FIELD(cs_share, all_bodies, INT64),
     FIELD(cs_share, all_contacts, INT64), FIELD(cs_share, shared_islands, INT64),
     FIELD(cs_share, stages, INT64),       FIELD(cs_share, colors, INT64),
+    FIELD(cs_share, weight, DOUBLE),      FIELD(cs_share, splits_masses, FLAG),
 };
 enum { SHARE_FIELDS = sizeof share_fields / sizeof *share_fields };
 

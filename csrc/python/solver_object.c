@@ -7,6 +7,7 @@
 #include "python/fields.h"
 #include "python/rank_arguments.h"
 #include "python/solver_arguments.h"
+#include "solver/network.h"
 #include "solver/on_ranks.h"
 
 #include <math.h>
@@ -382,11 +383,11 @@ static PyObject *solver_ranks(solver_object *self, PyObject *unused)
     cs_ranks_info info;
     if (!self->shared->solver->ranks) Py_RETURN_NONE;
     cs_ranks_describe(self->shared->solver->ranks, &info);
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "owned_bodies", (long long)info.owned,
                          "ghost_bodies", (long long)info.ghosts, "visits", (long long)info.visits,
                          "own_contacts", (long long)info.own, "neighbours",
                          (long long)info.neighbours, "messages", (long long)info.messages, "bytes",
-                         (long long)info.bytes);
+                         (long long)info.bytes, "overlapped_exchanges", (long long)info.overlapped);
 }
 
 /* impulses_there(impulses, pointer) -> whether the device has these impulses of the last solve and has copied them to
@@ -417,30 +418,59 @@ static PyObject *solver_impulses_there(solver_object *self, PyObject *args)
     return answer;
 }
 
-/* connect(network, workers, settings): has a network of processes make the sweeps */
+/* Connects a network whose processes are on the ranks of a transport, with the GIL released. */
+static cs_status connect_on_ranks(shared_solver *shared, const char *name, int workers,
+                                  const cs_setting *settings, int count, cs_error *error)
+{
+    int known = 0;
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_solver_connect_on_ranks(shared->solver, name, workers, settings, count,
+                                        rank_transport(&shared->rank), &known, error);
+    Py_END_ALLOW_THREADS
+    if (status && !known) rank_abort(&shared->rank, error);
+    return status;
+}
+
+/* connect(network, workers, settings, transport=None): has a network of processes make the sweeps */
 static PyObject *solver_connect(solver_object *self, PyObject *args)
 {
     const char *name;
     int workers;
-    PyObject *dictionary;
+    PyObject *dictionary, *transport = Py_None;
     cs_setting settings[CS_MAX_OWN_OPTIONS];
     cs_error error = {0};
-    if (!PyArg_ParseTuple(args, "siO!:connect", &name, &workers, &PyDict_Type, &dictionary))
+    core_state *state = PyType_GetModuleState(Py_TYPE(self));
+    shared_solver *shared = self->shared;
+    if (!PyArg_ParseTuple(args, "siO!|O:connect", &name, &workers, &PyDict_Type, &dictionary,
+                          &transport))
         return NULL;
+    if (transport != Py_None && !PyObject_TypeCheck(transport, state->transport_type)) {
+        PyErr_SetString(PyExc_TypeError, "transport: a Transport is needed");
+        return NULL;
+    }
     int count = read_settings(dictionary, settings);
-    if (count < 0 || shared_solver_begin(self->shared) < 0) return NULL;
-    cs_status status =
-        cs_solver_connect(self->shared->solver, name, workers, settings, count, &error);
-    shared_solver_end(self->shared);
-    if (!status) Py_RETURN_NONE;
-    raise_error(&error);
+    if (count < 0 || shared_solver_begin(shared) < 0) return NULL;
+    if (transport != Py_None && !shared->rank.transport)
+        shared->rank.transport = Py_NewRef(transport);
+    cs_status status = CS_OK;
+    int begun = rank_begin(&shared->rank) == 0;
+    if (begun && transport != Py_None)
+        status = connect_on_ranks(shared, name, workers, settings, count, &error);
+    else if (begun)
+        status = cs_solver_connect(shared->solver, name, workers, settings, count, &error);
+    if (begun) rank_end(&shared->rank);
+    shared_solver_end(shared);
+    if (begun && !status) Py_RETURN_NONE;
+    if (begun) raise_error(&error);
     return NULL;
 }
 
 static const field network_count_fields[] = {
-    FIELD(cs_network_counts, processes, INT64), FIELD(cs_network_counts, runs, INT64),
-    FIELD(cs_network_counts, sweeps, INT64),    FIELD(cs_network_counts, messages, INT64),
-    FIELD(cs_network_counts, bytes, INT64),     FIELD(cs_network_counts, sleeps, INT64),
+    FIELD(cs_network_counts, processes, INT64),     FIELD(cs_network_counts, runs, INT64),
+    FIELD(cs_network_counts, sweeps, INT64),        FIELD(cs_network_counts, messages, INT64),
+    FIELD(cs_network_counts, bytes, INT64),         FIELD(cs_network_counts, sleeps, INT64),
+    FIELD(cs_network_counts, messages_away, INT64), FIELD(cs_network_counts, bytes_away, INT64),
 };
 enum { NETWORK_COUNT_FIELDS = sizeof network_count_fields / sizeof *network_count_fields };
 
@@ -458,14 +488,16 @@ static PyObject *solver_network_counts(solver_object *self, PyObject *unused)
 
 static PyMethodDef solver_methods[] = {
     {"connect", (PyCFunction)(void (*)(void))solver_connect, METH_VARARGS,
-     "connect(network, workers, settings)\n--\n\nHas a network of processes make the sweeps."},
+     "connect(network, workers, settings, transport=None)\n--\n\nHas a network of processes make "
+     "the sweeps."},
     {"network_counts", (PyCFunction)(void (*)(void))solver_network_counts, METH_NOARGS,
      "network_counts()\n--\n\nWhat has passed through the channels of its network, or None."},
     {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
      "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
-     "sweep; None for a problem on one rank."},
+     "sweep, exchanges of the last solve that travelled during visits; None for a problem on one "
+     "rank."},
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,

@@ -5,6 +5,7 @@
 #include "distributed/ranks.h"
 #include "scheme/factorized.h"
 #include "scheme/fill.h"
+#include "scheme/split.h"
 #include "scheme/wide.h"
 
 #include <stdatomic.h>
@@ -52,8 +53,9 @@ static int64_t tasks(const cs_packed *packed, const cs_stage *stage, int phase)
     cs_velocities way = velocity_update_of(packed, stage);
     int recomputes = simultaneous && way == CS_RECOMPUTE, adds = simultaneous && way == CS_ADD;
     int accumulates = simultaneous && way == CS_ACCUMULATE;
+    int weighs = concurrent && packed->schedule->weight < 1;
     switch (phase) {
-    case FACTORIZED_KEEP: return adds || accumulates ? stage->parts : 0;
+    case FACTORIZED_KEEP: return adds || accumulates || weighs ? stage->parts : 0;
     case FACTORIZED_ADD: return adds ? 1 : 0;
     case FACTORIZED_ACCUMULATE: return accumulates ? stage->parts : 0;
     case FACTORIZED_COPY:
@@ -148,11 +150,13 @@ static cs_status pack_factors(cs_packed *packed, int g, cs_arena *arena, cs_erro
             cs_form_width(group->factors.form, group->rows, group->column[group->partners]);
         group->factors.scaled = cs_take_visits(cs_stored(packed->dtype), group, size, arena);
         if (!group->factors.scaled) return cs_no_memory(error, "the factors of A");
-        if (cs_ranks_all(packed->ranks, cs_fill_factors(packed, g))) return CS_OK;
+        if (cs_ranks_all(packed->ranks, cs_fill_factors(packed, g))) break;
         if (group->factors.form == CS_GENERAL) return cs_ranks_status(packed->ranks, error);
         group->factors.form = CS_GENERAL;
         group->factors.handedness = 1;
     }
+    cs_split_factors(packed, g);
+    return CS_OK;
 }
 
 /* Packs what the visits of a group read. */
@@ -507,8 +511,9 @@ static cs_status pack(cs_packed *packed, cs_arena *arena, const cs_control *cont
     }
     cs_watch_packing(packed);
     cs_status status = place_velocities(packed, arena, error);
-    if (!status) status = cs_wide_pack_roots(packed, arena, error);
-    return status ? status : pack_gather(packed, arena, error);
+    if (!status) status = pack_gather(packed, arena, error);
+    if (!status) status = cs_pack_splits(packed, arena, error);
+    return status ? status : cs_wide_pack_roots(packed, arena, error);
 }
 
 /* Whether packing a group anew would choose the form that it has. */
@@ -526,8 +531,10 @@ static int keeps_form(const cs_packed *packed, int g)
 /* The layout depends on the contact graph and on the forms of the groups only. */
 static int refill(cs_packed *packed, int roots)
 {
-    for (int g = 0; g < packed->problem->block_groups; g++)
+    for (int g = 0; g < packed->problem->block_groups; g++) {
         if (!keeps_form(packed, g) || !cs_fill_factors(packed, g)) return 0;
+        cs_split_factors(packed, g);
+    }
     if (!roots) return 1;
     memset(packed->velocity, 0, (size_t)packed->velocities * cs_real_size(packed->dtype));
     cs_wide_put_roots(packed);
@@ -551,6 +558,9 @@ const cs_scheme cs_scheme_factorized = {
     .refill = refill,
     .refresh = {factorized_refresh_f32, factorized_refresh_f64, factorized_refresh_mixed},
     .subtract_products = subtract_factors_mixed,
+    .weighs = 1,
+    .splits_masses = 1,
+    .visit = FACTORIZED_VISIT,
     .merge = FACTORIZED_MERGE,
     .tasks = tasks,
     .run = {factorized_run_f32, factorized_run_f64, factorized_run_mixed},

@@ -8,7 +8,7 @@
  *     simultaneous, CS_RECOMPUTE          VISIT, GATHER   (S1 section 6.4)
  *     simultaneous, CS_ADD                KEEP, VISIT, ADD
  *     simultaneous, CS_ACCUMULATE         KEEP, VISIT, ACCUMULATE, MERGE   (S1 section 6.2)
- *     concurrent                          COPY, VISIT, CHANGE, MERGE */
+ *     concurrent                          COPY, VISIT, CHANGE, MERGE; with a weight KEEP before them */
 enum {
     FACTORIZED_KEEP,       /* copy lambda from before the stage */
     FACTORIZED_COPY,       /* each part copies the velocities that it will change */
@@ -16,8 +16,8 @@ enum {
     FACTORIZED_GATHER,     /* recompute u */
     FACTORIZED_ADD,        /* add the changes of the stage to u */
     FACTORIZED_ACCUMULATE, /* each part sums its changes of u */
-    FACTORIZED_CHANGE,     /* each part subtracts the old velocities from its copies */
-    FACTORIZED_MERGE,      /* add the parts' sums or changes to u */
+    FACTORIZED_CHANGE, /* each part subtracts the old velocities from its copies, and weighs its changes */
+    FACTORIZED_MERGE, /* add the parts' sums or changes to u */
     FACTORIZED_PHASES
 };
 

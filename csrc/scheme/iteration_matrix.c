@@ -44,6 +44,7 @@ const cs_scheme cs_scheme_iteration_matrix = {
     .steps_written = {iteration_matrix_steps_written_f32, iteration_matrix_steps_written_f64},
     .data_written = {iteration_matrix_data_written_f32, iteration_matrix_data_written_f64},
     .step_changed = {iteration_matrix_step_changed_f32, iteration_matrix_step_changed_f64},
+    .weighs = 1,
     .tasks = cs_rows_tasks,
     .run = {rows_run_f32, rows_run_f64},
 };

@@ -38,6 +38,7 @@ const cs_scheme cs_scheme_matrix = {
     .pack = pack,
     .refresh = {matrix_refresh_f32, matrix_refresh_f64, matrix_refresh_mixed},
     .subtract_products = subtract_rows_mixed,
+    .weighs = 1,
     .tasks = cs_rows_tasks,
     .run = {rows_run_f32, rows_run_f64, rows_run_mixed},
 };

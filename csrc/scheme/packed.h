@@ -203,6 +203,8 @@ typedef struct cs_packed {
     int64_t *copy_start;           /* (parts + 1) into copy */
     int64_t *gather_start;         /* (bodies + 1) into gather */
     cs_velocity_term *gather;      /* the terms of each body's velocity */
+    double *copy_scale,
+        *gather_scale; /* (copies), (terms): 1 / sqrt(n) of bodies split among n parts (scheme/split.h); or NULL */
 
     struct cs_ranks
         *ranks; /* that share the problem (distributed/ranks.h); NULL: it is on one rank */

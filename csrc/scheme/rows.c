@@ -6,8 +6,9 @@
 
 int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase)
 {
-    (void)packed;
     if (phase == ROWS_PHASES) return -1;
+    if (phase == ROWS_WEIGH)
+        return stage->kind == CS_CONCURRENT && packed->schedule->weight < 1 ? stage->parts : 0;
     return phase == ROWS_KEEP && !cs_stage_hides(stage->kind) ? 0 : stage->parts;
 }
 

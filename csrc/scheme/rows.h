@@ -21,8 +21,9 @@ static inline int64_t cs_visited_block(const cs_packed *packed, int group, int64
 /* Index of a block's first impulse in lambda as it is packed. */
 int64_t cs_first_impulse(const cs_packed *packed, int64_t block);
 
-/* The phases of a stage: copy lambda if the stage hides updates, then make the visits. */
-enum { ROWS_KEEP, ROWS_VISIT, ROWS_PHASES };
+/* The phases of a stage: copy lambda if the stage hides updates, then make the visits, then weigh the changes of a concurrent
+ * stage with a weight. */
+enum { ROWS_KEEP, ROWS_VISIT, ROWS_WEIGH, ROWS_PHASES };
 
 /* cs_scheme.tasks of the schemes over rows. */
 int64_t cs_rows_tasks(const cs_packed *packed, const cs_stage *stage, int phase);

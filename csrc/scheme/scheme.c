@@ -290,10 +290,81 @@ static void list_backwards(cs_packed *packed)
     }
 }
 
+/* Whether any visit of a part is at the border of the ranks. */
+static int is_at_border(const cs_packed *packed, int64_t stage, int64_t part)
+{
+    const cs_schedule *schedule = packed->schedule;
+    for (int64_t r = schedule->part[part]; r < schedule->part[part + 1]; r++) {
+        const cs_range *range = &schedule->range[r];
+        int64_t first_block = packed->problem->block_group[range->group].first_block;
+        for (int64_t v = range->first; v < range->first + range->count; v++)
+            if (cs_ranks_at_border(packed->ranks, stage,
+                                   first_block + schedule->visit[range->group][v]))
+                return 1;
+    }
+    return 0;
+}
+
+/* The tasks of stages on ranks: those at the border before the others; or NULL where there are no ranks. */
+typedef struct border {
+    int64_t *task;  /* (parts): tasks of each stage */
+    int64_t *count; /* (stages): those at the border */
+} border;
+
+static cs_status find_border(const cs_packed *packed, border *b, cs_arena *arena, cs_error *error)
+{
+    const cs_schedule *schedule = packed->schedule;
+    *b = (border){0};
+    if (!packed->ranks) return CS_OK;
+    b->task = cs_arena_take_unset(arena, schedule->parts, sizeof(int64_t));
+    b->count = cs_arena_take(arena, schedule->stages, sizeof(int64_t));
+    if (cs_arena_failed(arena)) return cs_no_memory(error, "packing the problem");
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        int64_t *task = b->task + stage->first_part, inner = 0;
+        for (int64_t p = 0; p < stage->parts; p++) {
+            if (is_at_border(packed, s, stage->first_part + p)) task[b->count[s]++] = p;
+            else task[stage->parts - 1 - inner++] = p;
+        }
+
+        /* The others in ascending order, too. */
+        for (int64_t i = b->count[s], j = stage->parts - 1; i < j; i++, j--) {
+            int64_t first = task[i];
+            task[i] = task[j];
+            task[j] = first;
+        }
+    }
+    return CS_OK;
+}
+
+/* Lists one phase of a stage; or, of visits on ranks, two: those at the border and the others, which come first where no
+ * visit of the stage sees another. The phases of concurrent stages stay whole. */
+static void list_phase(cs_packed *packed, const border *b, int64_t stage, int number, int64_t tasks,
+                       int fill)
+{
+    const cs_stage *of = &packed->schedule->stage[stage];
+    int whole = !b->task || number != packed->scheme->visit || of->kind == CS_CONCURRENT;
+    for (int turn = 0; turn < (whole ? 1 : 2); turn++) {
+        int inner = !whole && turn == (of->kind != CS_SIMULTANEOUS);
+        cs_stage_phase next = {of, number, tasks, NULL, inner};
+        if (!whole) {
+            const int64_t *task = b->task + of->first_part;
+            next.tasks = inner ? tasks - b->count[stage] : b->count[stage];
+            next.task = inner ? task + b->count[stage] : task;
+        }
+        if (!next.tasks) continue;
+        if (fill) packed->phase[packed->phases] = next;
+        packed->phases++;
+    }
+}
+
 cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
 {
     const cs_scheme *scheme = packed->scheme;
     const cs_schedule *schedule = packed->schedule;
+    border b;
+    cs_status status = find_border(packed, &b, arena, error);
+    if (status) return status;
 
     /* The first pass counts the phases, the second one fills them. */
     for (int fill = 0; fill < 2; fill++) {
@@ -301,16 +372,8 @@ cs_status cs_pack_phases(cs_packed *packed, cs_arena *arena, cs_error *error)
         for (int64_t s = 0; s < schedule->stages; s++) {
             const cs_stage *stage = &schedule->stage[s];
             int64_t tasks;
-            for (int phase = 0; (tasks = scheme->tasks(packed, stage, phase)) >= 0; phase++) {
-                if (!tasks) continue;
-                if (fill) {
-                    cs_stage_phase *next = &packed->phase[packed->phases];
-                    next->stage = stage;
-                    next->number = phase;
-                    next->tasks = tasks;
-                }
-                packed->phases++;
-            }
+            for (int phase = 0; (tasks = scheme->tasks(packed, stage, phase)) >= 0; phase++)
+                list_phase(packed, &b, s, phase, tasks, fill);
         }
         if (fill) break;
 

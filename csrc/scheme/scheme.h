@@ -12,8 +12,10 @@
 /* One phase of one stage. */
 typedef struct cs_stage_phase {
     const cs_stage *stage;
-    int number;    /* of the phase within the stage */
-    int64_t tasks; /* number of tasks */
+    int number;          /* of the phase within the stage */
+    int64_t tasks;       /* number of tasks */
+    const int64_t *task; /* (tasks): which of the stage's tasks, on ranks; NULL: all of them */
+    int inner; /* on ranks: no visit of these tasks is at the border (cs_ranks_at_border) */
 } cs_stage_phase;
 
 /* How the blocks of a group are updated. */
@@ -69,8 +71,12 @@ typedef struct cs_scheme {
      * `refresh`. */
     void (*subtract_products)(cs_packed *packed);
 
-    /* The phase that adds up the changes of the parts of a concurrent stage; 0 if there is none. */
-    int merge;
+    /* Whether the changes of the parts of a concurrent stage may have a weight, and such parts see split masses. */
+    int weighs, splits_masses;
+
+    /* The phase that visits contacts, with a task for each part, in schemes that ranks use; and the one that adds up the
+     * changes of the parts of a concurrent stage; 0 if there is none. */
+    int visit, merge;
 
     /* A stage runs in phases, one after another. Returns the number of tasks of a phase; -1 behind the last one. */
     int64_t (*tasks)(const cs_packed *packed, const cs_stage *stage, int phase);

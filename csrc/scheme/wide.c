@@ -1,6 +1,7 @@
 #include "scheme/compressed.h"
 #include "scheme/dense.h"
 #include "scheme/row_kernels.h"
+#include "scheme/split.h"
 #include "scheme/wide.h"
 
 #include "core/costs.h"
@@ -425,6 +426,7 @@ static void copy_roots(const cs_packed *packed)
         memcpy(velocity + to, velocity + from, bytes);
         if (inertia) memcpy(inertia + to, inertia + from, bytes);
     }
+    cs_split_roots(packed);
 }
 
 void cs_wide_put_roots(cs_packed *packed)

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "solver/checkpoint.h"
 #include "solver/judge.h"
+#include "solver/stages.h"
 
 #include <math.h>
 #include <string.h>
@@ -106,6 +107,24 @@ static void undo(cs_run *run)
     steps->half = 0;
 }
 
+/* The next stage begins at the best iterate, with R as it was before rollbacks and without momentum. Without a tolerance
+ * no iterate is judged, and it begins at the present one, which `undo` has left. */
+static int next_stage(cs_run *run, const cs_result *result)
+{
+    cs_steps_run *steps = (cs_steps_run *)run;
+    cs_solver *solver = run->solver;
+    if (!solver->method->steps->stage || !cs_stages_next(steps, result)) return 0;
+    if (solver->factors.scale != 1)
+        cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
+    run->scale = solver->factors.scale = 1;
+    run->rollbacks = 0;
+    if (run->best_number >= 0) restore_best(run);
+    steps->least = INFINITY;
+    steps->risen = steps->half = 0;
+    solver->method->steps->begin(steps);
+    return 1;
+}
+
 /* Begins again without momentum, after R was halved. */
 static void shorten(cs_run *run) { run->solver->method->steps->begin((cs_steps_run *)run); }
 
@@ -155,6 +174,7 @@ static const cs_iteration over_sweeps = {
     .next = extrapolate,
     .undo = undo,
     .shorten = shorten,
+    .next_stage = next_stage,
     .keep = keep_best,
     .restore = restore_best,
     .save = save,
@@ -191,12 +211,17 @@ cs_status cs_accelerate(cs_solver *solver, cs_budget *budget, cs_result *result,
         .least = INFINITY,
     };
     budget->overtaken = 0;
+    if (solver->method->steps->stage) budget->patience = 1; /* as in links of a chain */
 
     /* The iterations; the first iterate is the best one so far. */
     begin(&steps);
     keep_best(&steps.run);
     cs_status status = cs_run_iterate(&steps.run, result);
-    return cs_run_end(&steps.run, status, result);
+    status = cs_run_end(&steps.run, status, result);
+    if (!solver->method->steps->stage) return status;
+    budget->patience = 0;
+    if (!status) cs_stages_end(&steps, result);
+    return status;
 }
 
 /* ---- methods without sweeps ------------------------------------------------------------------ */

@@ -38,6 +38,8 @@ typedef struct cs_steps {
     /* Moves from x, the packed iterate, to the point where the next sweep begins. Reads `change`. NULL: stays at
      * x. */
     void (*extrapolate)(cs_steps_run *steps);
+    /* The names of the methods that take turns (solver/stages.h), ended by NULL; NULL: the method is one stage. */
+    const char *const *stage;
 } cs_steps;
 
 /* The `solve` of every method that has `steps`. */

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "solver/accelerate.h"
+#include "solver/judge.h"
 #include "solver/options.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ cs_saved_sizes cs_saved_sizes_of(const cs_solver *solver)
         .points = points_of(solver),
         .has_b = cs_dtype_of(&solver->options) == CS_MIXED,
         .has_balance = cs_is_balanced(&solver->options),
+        .has_earlier = cs_next_ray(solver) < INT64_MAX,
         .rows = solver->problem->rows,
         .velocities = solver->problem->velocities,
         .scalars = steps ? (int64_t)steps->scalars : 0,
@@ -113,6 +115,7 @@ static cs_status take_arrays(const cs_solver *solver, cs_arena *arena, cs_saved 
     if (size.has_b) saved->b = cs_arena_take(arena, size.rows, sizeof(double));
     if (size.has_balance)
         saved->balance = cs_arena_take(arena, CS_SAVED_BALANCE * size.rows, sizeof(double));
+    if (size.has_earlier) saved->earlier = cs_arena_take(arena, size.rows, sizeof(double));
     saved->scalars = cs_arena_take(arena, size.scalars, 1);
     saved->figures = cs_arena_take(arena, CS_MAX_FIGURES, sizeof(double));
     saved->band = cs_arena_take(arena, CS_STAGNATION_VALUES, sizeof(double));
@@ -134,9 +137,14 @@ cs_status cs_save_run(cs_run *run, cs_arena *arena, cs_saved *saved, cs_error *e
         .products = solver->packing.products,
         .best = run->best,
         .best_impulse = run->best_impulse,
+        .start = run->start,
+        .patience = run->patience,
+        .first = run->first,
         .best_number = run->best_number,
         .rollbacks = run->rollbacks,
         .scale = run->scale,
+        .ray_next = solver->judge.ray.next,
+        .ray_kept = solver->judge.ray.kept,
     };
     if (test) {
         saved->number.reference = test->reference;
@@ -156,6 +164,8 @@ cs_status cs_save_run(cs_run *run, cs_arena *arena, cs_saved *saved, cs_error *e
     save_points(solver, saved);
     if (saved->b) solver->packing.backend->get_data(solver->packing.state, saved->b);
     if (saved->balance) save_balance(solver, saved->balance);
+    if (saved->earlier && solver->judge.ray.kept && solver->problem->rows)
+        memcpy(saved->earlier, solver->judge.ray.earlier, bytes_of_rows(solver));
     saved->history = solver->history.value;
     saved->history_rows = solver->history.rows;
     return CS_OK;
@@ -179,6 +189,9 @@ cs_status cs_load_run(cs_run *run, const cs_saved *saved, cs_error *error)
     run->budget->sweeping = number->sweep_seconds;
     run->best = number->best;
     run->best_impulse = number->best_impulse;
+    run->start = number->start;
+    run->patience = number->patience;
+    run->first = number->first;
     run->best_number = number->best_number;
     if (run->stagnation) {
         cs_stagnation *test = run->stagnation;
@@ -191,6 +204,12 @@ cs_status cs_load_run(cs_run *run, const cs_saved *saved, cs_error *error)
     }
     if (saved->bytes) memcpy(solver->points->scalars, saved->scalars, (size_t)saved->bytes);
     memcpy(solver->figure_value, saved->figures, sizeof solver->figure_value);
+
+    /* What the next test for a proof compares with. */
+    solver->judge.ray.next = number->ray_next;
+    solver->judge.ray.kept = number->ray_kept;
+    if (saved->earlier && number->ray_kept && solver->problem->rows)
+        memcpy(solver->judge.ray.earlier, saved->earlier, bytes_of_rows(solver));
 
     /* R after the rollbacks, each of which was a halving. */
     for (int i = 0; i < number->rollbacks; i++)

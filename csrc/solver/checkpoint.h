@@ -21,8 +21,9 @@ typedef struct cs_saved_numbers {
     double seconds, sweep_seconds; /* so far */
     int64_t products;              /* blocks multiplied by impulses so far */
 
-    /* The best iterate, and the rollbacks (cs_run). */
-    double best, best_impulse;
+    /* The best iterate, the present stage, and the rollbacks (cs_run). */
+    double best, best_impulse, start, patience;
+    int64_t first;
     int64_t best_number;
     int rollbacks;
     double scale;
@@ -38,6 +39,10 @@ typedef struct cs_saved_numbers {
     int64_t best_sweep;
     double refreshed, change;
     int risen, half;
+
+    /* The next test for a proof that there is no solution, and whether there are impulses to compare with (cs_ray). */
+    int64_t ray_next;
+    int ray_kept;
 } cs_saved_numbers;
 
 enum { CS_SAVED_BALANCE = 3 }; /* arrays of cs_balance that are kept */
@@ -51,6 +56,8 @@ typedef struct cs_saved {
     double *b; /* (rows), the corrected one of mixed precision; otherwise NULL */
     double
         *balance; /* (3, rows): factor, before and change of cs_balance; NULL unless it is used */
+    double *
+        earlier; /* (rows): impulses of the last test for such a proof; NULL if there are no tests */
     unsigned char *scalars; /* (bytes): the method's own variables */
     int64_t bytes;
     double *figures; /* (CS_MAX_FIGURES) */
@@ -76,8 +83,9 @@ void cs_solver_checkpoints(cs_solver *solver, const cs_checkpoints *checkpoints)
 
 /* The sizes of the solver's checkpoints. */
 typedef struct cs_saved_sizes {
-    int points;               /* p */
-    int has_b, has_balance;   /* whether there are such arrays, also on ranks without contacts */
+    int points; /* p */
+    int has_b, has_balance,
+        has_earlier;          /* whether there are such arrays, also on ranks without contacts */
     int64_t rows, velocities; /* of the rank's problem */
     int64_t scalars;          /* bytes */
     int64_t columns;          /* of the history */

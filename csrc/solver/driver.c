@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "solver/checkpoint.h"
 #include "solver/judge.h"
+#include "transport/networks/ranks.h"
 
 #include <math.h>
 
@@ -39,11 +40,13 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .control = budget->control,
         .iteration = iteration,
         .number = budget->made,
+        .first = budget->made,
         .last_poll = budget->start,
         .last_checkpoint = budget->start,
         .at_once = 1,
         .state = cs_state_of(solver),
         .error = error,
+        .start = INFINITY,
         .best = INFINITY,
         .best_impulse = INFINITY,
         .best_number = -1,
@@ -58,6 +61,12 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         int stops = run.control && run.control->every_iteration;
         int timed = solver->checkpoints && solver->checkpoints->seconds < INFINITY;
         run.asks_ranks = cs_ranks_any(solver->ranks, stops || timed) || budget->deadline < INFINITY;
+    }
+    if (solver->network.ranks) {
+        double own[] = {run.control && run.control->every_iteration, budget->deadline < INFINITY};
+        cs_network_ranks_largest(solver->network.ranks, own, 2);
+        run.watched = own[0] != 0;
+        run.asks_ranks = run.watched || own[1] != 0;
     }
     if (flushes(&run)) run.mode = cs_flush_denormals();
     return run;
@@ -300,10 +309,22 @@ static int wants_checkpoint(const cs_run *run)
            cs_recent_clock(run->budget) - run->last_checkpoint >= checkpoints->seconds;
 }
 
+/* The same for all ranks of a network. */
+static cs_status poll_network(cs_run *run, cs_error *error)
+{
+    double wishes[] = {run->stopped, run->late};
+    cs_network_ranks *ranks = run->solver->network.ranks;
+    if (run->asks_ranks) cs_network_ranks_largest(ranks, wishes, 2);
+    run->stopped = wishes[0] != 0;
+    run->late = wishes[1] != 0;
+    return cs_network_ranks_status(ranks, error);
+}
+
 /* The same for all ranks: what one of them wants, all do. Without a deadline or a callback nobody wants to stop. */
 static cs_status poll(cs_run *run, cs_error *error)
 {
     cs_status status = poll_own(run, error);
+    if (!status && run->solver->network.ranks) return poll_network(run, error);
     if (status || !run->solver->ranks) return status;
     double wishes[3] = {run->stopped, run->late, wants_checkpoint(run)};
     if (run->asks_ranks) cs_ranks_largest(run->solver->ranks, wishes, 3);
@@ -353,11 +374,11 @@ static void report_stagnation(cs_run *run, cs_result *result)
  * result. */
 static int stagnates(cs_run *run, cs_step step, cs_result *result)
 {
-    /* A link of a chain has at least a multiple of the iterations up to its last halving as patience. */
+    /* A link of a chain, and a stage, have at least a multiple of the iterations up to their last halving as patience. */
     cs_stagnation *stagnation = run->stagnation;
     int exhausted = step == CS_EXHAUSTED;
     if (!stagnation || run->solver->fixed_iterations) return exhausted && !stagnation;
-    double made = (double)(stagnation->since - run->budget->made);
+    double made = (double)(stagnation->since - run->first);
     int64_t patience = (int64_t)fmax(run->patience, run->budget->patience * made);
 
     /* The test; it needs the natural map of the present iterate. */
@@ -435,7 +456,7 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     const cs_control *control = run->control;
     int64_t k = run->number;
     if (solver->ranks) return 1;
-    if ((control && control->every_iteration) || solver->previous) return 1;
+    if ((control && control->every_iteration) || run->watched || solver->previous) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
     if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
 
@@ -551,11 +572,26 @@ static cs_status begin_iterations(cs_run *run, cs_result *result)
         status = cs_load_run(run, checkpoints->resumed, run->error);
     } else {
         status = judge(run, run->error);
+        run->start = run->best;
         if (!status && run->iteration->tests_first) (void)stagnates(run, CS_STEPPED, result);
     }
     result->outcome = CS_MAX_ITERATIONS;
     run->step_began = cs_recent_seconds(run->budget);
     return status;
+}
+
+/* Whether the method goes on with its next stage, although the solve diverged or stagnates. The stagnation test begins
+ * again then. */
+static int changes_stage(cs_run *run, cs_result *result)
+{
+    const cs_iteration *iteration = run->iteration;
+    run->step_began = cs_recent_seconds(run->budget);
+    if (!iteration->next_stage || !iteration->next_stage(run, result)) return 0;
+    if (run->stagnation) cs_stagnation_begin(run->stagnation);
+    for (int i = 0; i < 3; i++) result->band[i] = NAN;
+    result->outcome = CS_MAX_ITERATIONS;
+    run->evaluated = 0;
+    return 1;
 }
 
 /* The iterations, with room for checkpoints. */
@@ -577,11 +613,14 @@ static cs_status iterate(cs_run *run, cs_result *result, cs_arena *arena)
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->converged) break;
 
-        /* Divergence, stagnation, or an alternative method that is expected to be faster end it, too. */
+        /* Divergence and stagnation end it, too, unless there is another stage. */
         if (step == CS_DIVERGED) result->outcome = CS_DIVERGING;
-        if (step == CS_DIVERGED) break;
-        if (step != CS_DISCARDED && (stagnates(run, step, result) || is_overtaken(run, result)))
-            break;
+        int judged = step != CS_DISCARDED && step != CS_DIVERGED;
+        int ends = step == CS_DIVERGED || (judged && stagnates(run, step, result));
+        if (ends && run->number < most && changes_stage(run, result)) continue;
+
+        /* So does an alternative method that is expected to be faster. */
+        if (ends || (judged && is_overtaken(run, result))) break;
         status = run->status;
         if (run->stopped) result->outcome = CS_STOPPED;
         if (status || run->stopped || run->number == most) break;

@@ -45,6 +45,7 @@ typedef struct cs_run {
     int converged, stopped;
     int aborted;          /* the caller aborted within a step */
     int asks_ranks;       /* whether ranks ask each other after each iteration who wants to stop */
+    int watched;          /* whether some rank of a network looks at every iterate */
     int wants_checkpoint; /* whether the seconds up to the next checkpoint have passed */
     double last_checkpoint; /* cs_clock of it, or of the beginning */
     int late;               /* stopped by max_seconds */
@@ -56,6 +57,9 @@ typedef struct cs_run {
     cs_status status;       /* failure of a step, with which the solve ends */
     cs_error *error;
 
+    int64_t first; /* iterations before the present stage of the method (solver/stages.h) */
+    double
+        start; /* cs_run_judgement of the first iterate, or at the beginning of a round of stages */
     double best;         /* the smallest cs_run_judgement so far */
     double best_impulse; /* the natural map of that iterate */
     int64_t best_number; /* the iteration of that iterate; -1: none was judged */
@@ -77,6 +81,9 @@ typedef struct cs_iteration {
     /* Store the present iterate as the best one, and restore it. NULL: the solve returns its last iterate. */
     void (*keep)(cs_run *run);
     void (*restore)(cs_run *run);
+    /* The solve would end as `result` says, because it diverged or stagnates. Goes to the method's next stage, which
+     * begins at the best iterate. Returns 0: there is none. May be NULL. */
+    int (*next_stage)(cs_run *run, const cs_result *result);
     /* Write and read the iteration's own numbers of a checkpoint (solver/checkpoint.h). NULL: it has no checkpoints. */
     void (*save)(const cs_run *run, struct cs_saved_numbers *number);
     void (*load)(cs_run *run, const struct cs_saved_numbers *number);

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/loop.h"
+#include "solver/steps/part_sums.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,6 +86,24 @@ static int64_t count_immovable(const cs_solver *solver)
     return count;
 }
 
+/* The pieces of islands, for sums over them. */
+static cs_status take_pieces(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_judge *judge = &solver->judge;
+    cs_arena *arena = &solver->arena;
+    int64_t *part = NULL;
+    judge->of_part = NULL;
+    if (solver->schedule.owner) {
+        part = cs_arena_take(arena, problem->blocks, sizeof *part);
+        judge->of_part = cs_arena_take(arena, solver->schedule.owners, sizeof *judge->of_part);
+        if (cs_arena_failed(arena)) return cs_no_memory(error, "the workspace");
+        cs_part_of_blocks(solver, part);
+    }
+    return cs_island_pieces_make(problem, judge->island, judge->islands, part, solver->ranks, arena,
+                                 &judge->pieces, error);
+}
+
 cs_status cs_judge_take(cs_solver *solver, cs_error *error)
 {
     const cs_problem *problem = solver->problem;
@@ -115,7 +134,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->judge.immovable_row = cs_ranks_any(solver->ranks, immovable);
     solver->judge.handed_over = 0;
     cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
-    return CS_OK;
+    return take_pieces(solver, error);
 }
 
 /* ---- before and during a solve ------------------------------------------------------------------ */
@@ -353,7 +372,7 @@ static int judges_by_velocity(const cs_solver *solver)
 }
 
 /* max |x_i - y_i| / (rho_i V): the distance between two vectors of impulses (rows), in units of the impulses that
- * stop the speed V. `y` NULL: zero. */
+ * stop the speed V. `y` NULL: zero. Collective. */
 static double growth(const cs_solver *solver, const double *x, const double *y)
 {
     const cs_problem *problem = solver->problem;
@@ -370,23 +389,18 @@ static double growth(const cs_solver *solver, const double *x, const double *y)
             }
         }
     }
+    cs_ranks_largest(solver->ranks, &largest, 1);
     return largest;
-}
-
-/* Whether the solve looks for proofs that there is no solution. Ranks do not. */
-static int seeks_proofs(const cs_solver *solver)
-{
-    return judges_by_velocity(solver) && !solver->ranks;
 }
 
 int64_t cs_next_ray(const cs_solver *solver)
 {
-    return seeks_proofs(solver) ? solver->judge.ray.next : INT64_MAX;
+    return judges_by_velocity(solver) ? solver->judge.ray.next : INT64_MAX;
 }
 
 int cs_ray_is_due(const cs_solver *solver, int64_t number)
 {
-    return number >= solver->judge.ray.next && seeks_proofs(solver);
+    return number >= solver->judge.ray.next && judges_by_velocity(solver);
 }
 
 /* Refinement steps of a direction that was found after so many iterations. */
@@ -397,13 +411,30 @@ static int64_t refinements(int64_t number)
     return steps > MOST_REFINEMENTS ? MOST_REFINEMENTS : steps;
 }
 
+/* The input of a proof, with sums by parts if the schedule has them. */
+static cs_proof_data proof_data(cs_solver *solver, const cs_state *state, cs_solver_sums *sums,
+                                int64_t steps, double nearly)
+{
+    const cs_judge *judge = &solver->judge;
+    return (cs_proof_data){
+        .state = state,
+        .shared = &solver->products,
+        .island = judge->island,
+        .pieces = &judge->pieces,
+        .dot = judge->of_part ? cs_part_dot : NULL,
+        .context = sums,
+        .refinements = (int)steps,
+        .nearly = nearly,
+    };
+}
+
 /* Tests whether `candidate` (rows), a direction in which the impulses grew for `number` iterations, is a proof. */
 static cs_status prove(cs_solver *solver, const double *candidate, int64_t number, int friction,
                        cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, &solver->products, solver->judge.island, (int)refinements(number),
-                          NEARLY};
+    cs_solver_sums sums = {solver, solver->judge.of_part};
+    cs_proof_data data = proof_data(solver, &state, &sums, refinements(number), NEARLY);
     return cs_prove(&data, candidate, friction, &solver->judge.ray.certificate, error);
 }
 
@@ -442,9 +473,9 @@ static void take_proof(const cs_solver *solver, cs_result *result)
 void cs_keep_for_rays(cs_solver *solver)
 {
     size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
-    if (!judges_by_velocity(solver) || !bytes) return;
-    memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
-    solver->judge.ray.kept = 1;
+    if (!judges_by_velocity(solver)) return;
+    if (bytes) memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
+    solver->judge.ray.kept = 1; /* also on a rank without rows */
 }
 
 /* cs_try_ray with `steps` refinement steps. */
@@ -452,7 +483,8 @@ static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, in
                          cs_error *error)
 {
     cs_state state = cs_state_of(solver);
-    cs_proof_data data = {&state, &solver->products, solver->judge.island, (int)steps, INFINITY};
+    cs_solver_sums sums = {solver, solver->judge.of_part};
+    cs_proof_data data = proof_data(solver, &state, &sums, steps, INFINITY);
     cs_certificate *certificate = &solver->judge.ray.certificate;
     cs_status status = ray ? cs_prove(&data, ray, 0, certificate, error)
                            : cs_prove_driven(&data, DRIVEN * steps, certificate, error);
@@ -467,19 +499,19 @@ cs_status cs_try_ray(cs_solver *solver, const double *ray, int *proven, cs_error
 
 /* ---- the end --------------------------------------------------------------------------------------- */
 
-/* Whether some immovable row cannot satisfy b: its impulse would grow without bound. */
+/* Whether some immovable row cannot satisfy b: its impulse would grow without bound. Collective. */
 static int has_unsatisfied_row(const cs_solver *solver)
 {
     const cs_problem *problem = solver->problem;
     double z[CS_MAX_ROWS];
+    int found = 0;
     for (int g = 0; g < problem->block_groups && solver->judge.settles; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++)
-            if (has_immovable_row(group, solver->factors.rho + cs_group_row(group, k)) &&
-                drive_immovable(solver, group, k, z))
-                return 1;
+        for (int64_t k = 0; k < group->count && !found; k++)
+            found = has_immovable_row(group, solver->factors.rho + cs_group_row(group, k)) &&
+                    drive_immovable(solver, group, k, z);
     }
-    return 0;
+    return cs_ranks_any(solver->ranks, found);
 }
 
 /* Tests the candidates of the end of a solve until one is a proof:
@@ -508,15 +540,25 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
     return status;
 }
 
+/* The piece of an island that a block is in; -1 if the block belongs to another rank. */
+static int64_t piece_of_block(const cs_judge *judge, int64_t block)
+{
+    return judge->pieces.of_block ? judge->pieces.of_block[block] : judge->island[block];
+}
+
 /* The number of blocks of the largest island. The scratch arrays are free then. */
 static int64_t largest_island(const cs_solver *solver)
 {
     double *size = solver->judge.reach, largest = 0;
     for (int64_t i = 0; i < solver->judge.islands; i++) size[i] = 0;
-    for (int64_t k = 0; k < solver->problem->blocks; k++) {
-        int64_t island = solver->judge.island[k];
-        if (island >= 0) largest = fmax(largest, ++size[island]);
-    }
+    for (int64_t k = 0; k < solver->problem->blocks; k++)
+        if (piece_of_block(&solver->judge, k) >= 0) size[solver->judge.island[k]]++;
+
+    /* Islands of several ranks are the first ones. */
+    if (solver->ranks)
+        cs_ranks_totals(solver->ranks, size, cs_ranks_share(solver->ranks)->shared_islands);
+    for (int64_t i = 0; i < solver->judge.islands; i++) largest = fmax(largest, size[i]);
+    cs_ranks_largest(solver->ranks, &largest, 1);
     return (int64_t)largest;
 }
 
@@ -585,7 +627,7 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
     int unsatisfied = has_unsatisfied_row(solver);
 
     /* Look for a proof, unless the solve converged within the reachable accuracy, or ran out of time. */
-    if (seeks_proofs(solver) && ((!met && !late) || inaccurate || unsatisfied)) {
+    if ((!met && !late) || inaccurate || unsatisfied) {
         cs_status status =
             prove_at_end(solver, result->iterations, unsatisfied, budget->is_link, error);
         if (status) return status;

@@ -1,4 +1,7 @@
-/* A solver whose sweeps a network of processes makes (transport/networks/network.h). */
+/* A solver whose sweeps a network of processes makes (transport/networks/network.h). On ranks each of them has the
+ * whole problem, and a solver that makes the same decisions. */
+#include "solver/network.h"
+
 #include "core/error.h"
 #include "solver/options.h"
 #include "solver/solver.h"
@@ -9,6 +12,7 @@
 cs_status cs_connect_packing(cs_solver *solver, cs_error *error)
 {
     if (!solver->network.name) return CS_OK;
+    if (solver->network.ranks) cs_network_ranks_clear(solver->network.ranks);
     return solver->backend->connect(solver->packing.state, &solver->network, &solver->kept, error);
 }
 
@@ -36,14 +40,16 @@ static cs_status check(const cs_solver *solver, const char *name, cs_error *erro
     return CS_OK;
 }
 
-cs_status cs_solver_connect(cs_solver *solver, const char *name, int workers,
-                            const cs_setting *settings, int count, cs_error *error)
+static cs_status connect(cs_solver *solver, const char *name, int workers,
+                         const cs_setting *settings, int count, cs_network_ranks *ranks,
+                         cs_error *error)
 {
     /* The network, and its options by the words of the library. */
     const cs_network *network;
-    cs_network_request request = {.workers = workers};
+    cs_network_request request = {.workers = workers, .ranks = ranks};
     cs_status status = cs_network_settle(&network, name, settings, count, request.setting, error);
     if (!status) status = check(solver, name, error);
+    if (ranks) status = cs_network_ranks_agree(ranks, status, error);
     if (status) return status;
     request.name = network->name;
     request.settings = network->options;
@@ -55,6 +61,26 @@ cs_status cs_solver_connect(cs_solver *solver, const char *name, int workers,
     solver->network = request;
     status = cs_connect_packing(solver, error);
     if (status) solver->network = (cs_network_request){0};
+    return status;
+}
+
+cs_status cs_solver_connect(cs_solver *solver, const char *name, int workers,
+                            const cs_setting *settings, int count, cs_error *error)
+{
+    return connect(solver, name, workers, settings, count, NULL, error);
+}
+
+cs_status cs_solver_connect_on_ranks(cs_solver *solver, const char *name, int workers,
+                                     const cs_setting *settings, int count,
+                                     struct cs_transport *transport, int *known, cs_error *error)
+{
+    cs_network_ranks *ranks;
+    cs_status status = cs_network_ranks_make(&ranks, transport, error);
+    *known = 1; /* ranks agree on a failure */
+    if (status) return status;
+    status = connect(solver, name, workers, settings, count, ranks, error);
+    *known = cs_network_ranks_have_agreed(ranks);
+    if (status) cs_network_ranks_free(ranks);
     return status;
 }
 

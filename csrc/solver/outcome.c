@@ -24,6 +24,7 @@ cs_state cs_state_of(const cs_solver *solver)
         .no_tolerance = solver->fixed_iterations,
         .threads = cs_judge_threads(solver),
         .ranks = solver->ranks,
+        .sums = solver->sums.schedule ? &solver->sums : NULL,
         .lambda = solver->lambda,
         .xi = solver->xi,
     };
@@ -56,6 +57,22 @@ cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t num
         return cs_fail(error, CS_INTERRUPTED, "interrupted at iteration %lld", (long long)number);
     *stopped |= answer > 0;
     return CS_OK;
+}
+
+const char *cs_outcome_reason(cs_outcome outcome)
+{
+    switch (outcome) {
+    case CS_CONVERGED: return "converged: the tolerance is met";
+    case CS_STALLED: return "stagnated: the natural map no longer decreases";
+    case CS_WANDERING: return "stagnated: the natural map oscillates without decreasing";
+    case CS_DIVERGING: return "diverged: the residual grows even with the smallest R";
+    case CS_STOPPED: return "stopped by the callback";
+    case CS_MAX_SECONDS: return "stopped: max_seconds is reached";
+    case CS_INACCURATE: return "stopped: rounding errors may exceed the tolerance";
+    case CS_INFEASIBLE: return "stopped: the problem has no solution";
+    case CS_UNBOUNDED: return "stopped: the impulses grow without bound";
+    default: return "stopped: its iterations are used up";
+    }
 }
 
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b)

@@ -11,6 +11,7 @@
 #include "solver/judge.h"
 #include "solver/on_ranks.h"
 #include "solver/options.h"
+#include "transport/networks/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,6 +61,64 @@ typedef enum extent {
     EVERYTHING, /* islands, the schedule, and the layout of the packed problem as well */
 } extent;
 
+/* Counts the parts at each body. Owners have all contacts of their bodies, and tell the ranks that have these as ghosts. */
+static cs_status count_parts(cs_solver *solver, cs_error *error)
+{
+    const cs_problem *problem = solver->problem;
+    cs_schedule *schedule = &solver->schedule;
+    cs_status status = cs_schedule_count_parts(problem, schedule, &solver->kept, error);
+    if (status || !solver->ranks) return status;
+
+    /* Each body's number travels as the first of its velocities. */
+    cs_arena scratch = {0};
+    double *velocity = cs_arena_take(&scratch, problem->velocities, sizeof(double));
+    if (!velocity) return cs_no_memory(error, "the parts at each body");
+    for (int back = 0; back < 2; back++) {
+        for (int g = 0; g < problem->body_groups; g++) {
+            const cs_body_group *group = &problem->body_group[g];
+            for (int64_t k = 0; k < group->count; k++) {
+                double *count = &schedule->touching_parts[group->first_body + k];
+                double *at = &velocity[group->first_velocity + k * group->dof];
+                if (back) *count = *at;
+                else *at = *count;
+            }
+        }
+        if (!back) cs_ranks_complete(solver->ranks, velocity);
+    }
+    cs_arena_clear(&scratch);
+    return cs_ranks_status(solver->ranks, error);
+}
+
+/* For a concurrent border with a weight or split masses: whether the scheme has them, and the parts at each body. */
+static cs_status prepare_border(cs_solver *solver, cs_error *error)
+{
+    /* The scheme: for split masses one with the factors of bodies. */
+    const cs_schedule *schedule = &solver->schedule;
+    const cs_scheme *scheme = solver->scheme;
+    if (schedule->splits_masses && solver->problem->matrix)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "split_masses of order='%s' needs Jacobians and masses, and this problem "
+                       "was given as a matrix",
+                       schedule->order);
+    if (schedule->splits_masses && !scheme) {
+        scheme = solver->scheme = cs_scheme_find("factorized");
+        cs_status status = cs_scheme_settle(scheme, NULL, 0, solver->scheme_setting, error);
+        if (!status) status = cs_options_check_scheme(solver, error);
+        if (status) return status;
+    }
+    if (schedule->splits_masses && !scheme->splits_masses)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "split_masses of order='%s' needs scheme='factorized', and the scheme is "
+                       "'%s'",
+                       schedule->order, scheme->name);
+    if (schedule->weight < 1 && scheme && !scheme->weighs)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "weight of order='%s' needs scheme='factorized', 'matrix' or "
+                       "'iteration_matrix', and the scheme is '%s'",
+                       schedule->order, scheme->name);
+    return schedule->splits_masses ? count_parts(solver, error) : CS_OK;
+}
+
 /* solver->schedule <- the schedule of a sweep. */
 static cs_status build_schedule(cs_solver *solver, cs_error *error)
 {
@@ -77,7 +136,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
         if (!status)
             status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
         cs_arena_clear(&scratch);
-        return status;
+        return status ? status : prepare_border(solver, error);
     }
 
     /* "auto" looks for what is fast on a processor; a device has many threads for the contacts of a colour. */
@@ -89,7 +148,7 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     if (!status && many) plan->why = "the contacts of a colour are visited at once";
     if (!status) status = cs_schedule_lay(problem, plan, &solver->kept, &solver->schedule, error);
     cs_arena_clear(&scratch);
-    return status;
+    return status ? status : prepare_border(solver, error);
 }
 
 /* Whether a measure needs the iterate before the last sweep. */
@@ -109,6 +168,34 @@ static double *take_rows_of_blocks(const cs_problem *problem, cs_arena *arena)
         rows += problem->block_group[g].count * problem->block_group[g].rows;
     return rows == problem->rows ? cs_arena_take_unset(arena, rows, sizeof(double))
                                  : cs_arena_take(arena, problem->rows, sizeof(double));
+}
+
+/* Whether this solver itself makes sweeps: its problem is then packed. */
+static int sweeps(const cs_solver *solver)
+{
+    return !solver->method->without_sweeps && !solver->parts;
+}
+
+/* Whether a measure adds numbers of all blocks. */
+static int adds(const cs_measure *measure)
+{
+    return measure->of_block || measure->on_ranks || measure->of_change;
+}
+
+/* Room for the sums of measures over parts of the problem, where the order has these. A failure is found by the caller. */
+static void take_sums(cs_solver *solver)
+{
+    const cs_schedule *schedule = &solver->schedule;
+    int needed = adds(solver->stop);
+    for (int c = 0; c < solver->history.columns - 2; c++)
+        needed |= adds(solver->history.measure[c]);
+    solver->sums = (cs_part_sums){.schedule = NULL};
+    if (!needed || !sweeps(solver) || !schedule->owner) return;
+    solver->sums = (cs_part_sums){
+        .schedule = schedule,
+        .of_block = cs_arena_take_unset(&solver->kept, solver->problem->blocks, sizeof(double)),
+        .of_owner = cs_arena_take_unset(&solver->kept, schedule->owners, sizeof(double)),
+    };
 }
 
 /* Allocates the arrays that every solver needs. */
@@ -132,6 +219,7 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     cs_status status = cs_share_products(problem, solver->within ? 1 : threads, !exact, arena,
                                          &solver->products, error);
     if (status) return status;
+    take_sums(solver);
     int keeps = needs_previous(solver);
     solver->previous = keeps ? cs_arena_take(arena, problem->rows, sizeof(double)) : NULL;
     return cs_arena_status(arena, error, "the workspace");
@@ -169,8 +257,8 @@ static cs_status pack_with_backend(cs_solver *solver, cs_pack_request *request,
     double *weight = NULL;
     if (solver->options.averaging_adjacent) {
         weight = cs_arena_take(&scratch, solver->problem->blocks, sizeof(double));
-        status = weight ? cs_adjacent_weights(solver->problem, weight, error)
-                        : cs_no_memory(error, "averaging");
+        status =
+            weight ? cs_adjacent_weights(solver, weight, error) : cs_no_memory(error, "averaging");
     }
     request->scheme = solver->scheme;
     request->weight = weight;
@@ -312,12 +400,6 @@ static cs_status keep_lists(cs_solver *solver, cs_error *error)
     return cs_order_settle(solver->order, order, own, error);
 }
 
-/* Whether this solver itself makes sweeps: its problem is then packed. */
-static int sweeps(const cs_solver *solver)
-{
-    return !solver->method->without_sweeps && !solver->parts;
-}
-
 /* Finds the island of each block: the connected part of the problem that the block belongs to. */
 static cs_status find_islands(cs_solver *solver, cs_error *error)
 {
@@ -387,6 +469,7 @@ static void clear(cs_solver *solver, extent what)
     solver->judge.immovable_blocks = solver->factors.singular_blocks = 0;
     solver->factors.bound = NAN;
     solver->factors.touching = NULL;
+    solver->factors.of_border = NULL;
     if (what == EVERYTHING) {
         release_parts(solver);
         cs_packing_release(&solver->packing);
@@ -531,6 +614,7 @@ void cs_solver_destroy(cs_solver *solver)
     cs_arena_clear(&solver->arena);
     cs_arena_clear(&solver->kept);
     cs_arena_clear(&solver->given);
+    cs_network_ranks_free(solver->network.ranks);
     cs_ranks_free(solver->ranks);
     cs_release(solver);
 }
@@ -696,6 +780,14 @@ static cs_status solve(cs_solver *solver, cs_budget *budget, cs_result *result, 
     return status;
 }
 
+/* Whether all ranks, of the problem or of a network, come with CS_OK. */
+static cs_status agree(const cs_solver *solver, cs_status status, cs_error *error)
+{
+    cs_network_ranks *of_network = solver->network.ranks;
+    return of_network ? cs_network_ranks_agree(of_network, status, error)
+                      : cs_ranks_agree(solver->ranks, status, error);
+}
+
 cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *b,
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error)
@@ -707,6 +799,7 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     cs_status status = CS_OK;
     int watched = control && control->every_iteration;
     cs_ranks_begin(solver->ranks);
+    if (solver->network.ranks) cs_network_ranks_begin(solver->network.ranks);
     if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
     if (solver->version != solver->problem->version) {
         solver->together = watched;
@@ -716,12 +809,12 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
 
     /* The data and the first iterate. */
     cs_budget_begin(budget, solver->options.max_seconds);
-    status = cs_ranks_agree(solver->ranks, load_data(solver, b, parameters, error), error);
+    status = agree(solver, load_data(solver, b, parameters, error), error);
     if (status) return status;
     double since = cs_check_begins(solver, budget);
     cs_judge_begin(solver);
     cs_check_ends(solver, budget, since);
-    status = cs_ranks_agree(solver->ranks, load_impulses(solver, initial, error), error);
+    status = agree(solver, load_impulses(solver, initial, error), error);
     if (status) return status;
 
     /* Undo what the last solve changed: R, and its results. */
@@ -742,8 +835,10 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     status = cs_history_reserve(&solver->history, 2 + (expected < most ? expected : most), error);
     if (status) return status;
 
-    /* The solve, and what it took. After a failure of the device the next solve packs anew. */
+    /* The solve, and what it took. After a failure of the device the next solve packs anew. After one that all ranks know of,
+     * messages between them may still be under way. */
     status = solve(solver, budget, result, error);
+    if (!status || cs_ranks_have_agreed(solver->ranks)) cs_ranks_settle(solver->ranks);
     if (!status) status = cs_packing_wait(&solver->packing, error);
     if (status == CS_DEVICE_FAILED) solver->version = -1;
     double ended = cs_clock();
@@ -830,7 +925,8 @@ void cs_solver_describe(const cs_solver *solver, cs_solver_info *info)
         .step_bound = solver->factors.bound,
         .eigenvalues = {NAN, NAN},
         .stop_is_ratio = solver->stop->is_ratio,
-        .bytes = (int64_t)(solver->arena.bytes + solver->kept.bytes),
+        .bytes =
+            (int64_t)(solver->arena.bytes + solver->kept.bytes) + cs_ranks_bytes(solver->ranks),
         .seconds = solver->setup_seconds,
     };
 

@@ -28,8 +28,11 @@ typedef struct cs_factors {
     double scale;                /* product of the rollbacks of the last solve */
     double *rho;                 /* (rows): 1 / A_ii; 0 for a row that no impulse moves */
     cs_spectrum spectrum;        /* of A, for the global factor */
-    double *touching;            /* (bodies): blocks on each body; NULL unless masses are split */
-    double bound;                /* lambda_max(R A) before cs_bound_steps; NaN if not computed */
+    double *
+        touching; /* (bodies): among how many blocks or parts the mass of each body is split; NULL: it is not */
+    unsigned char *
+        of_border; /* (blocks): whether a block sees split masses; NULL: every block, if masses are split */
+    double bound; /* lambda_max(R A) before cs_bound_steps; NaN if not computed */
     cs_balance balance;
     int64_t singular_blocks;
 } cs_factors;
@@ -45,13 +48,15 @@ typedef struct cs_ray {
 /* What judges iterates: the speeds V that tolerances refer to, and proofs that no solution exists
  * (solver/judge.h). */
 typedef struct cs_judge {
-    double *response;          /* (rows): a_s of each row's coupled set (measure/measure.h) */
-    int64_t *island;           /* (blocks): island of each block, from 0 */
-    int64_t islands;           /* their number */
-    int alone;                 /* whether the prox of a set calls the caller's code: one thread */
-    int begun;                 /* whether `scale` is that of this solve, */
-    int handed_over;           /* and whether the backend has it */
-    double *scale;             /* (blocks): V of the block's island in this solve */
+    double *response;        /* (rows): a_s of each row's coupled set (measure/measure.h) */
+    int64_t *island;         /* (blocks): island of each block, from 0 */
+    int64_t islands;         /* their number */
+    cs_island_pieces pieces; /* of the islands, by parts of the problem if the schedule has them */
+    double *of_part;         /* (parts of the problem): scratch; NULL without parts */
+    int alone;               /* whether the prox of a set calls the caller's code: one thread */
+    int begun;               /* whether `scale` is that of this solve, */
+    int handed_over;         /* and whether the backend has it */
+    double *scale;           /* (blocks): V of the block's island in this solve */
     const double *outer_scale; /* (blocks): V from an enclosing problem, used instead; or NULL */
     double *speed, *largest, *reach; /* (blocks): scratch */
     double *magnitude;               /* (rows): scratch */
@@ -134,6 +139,7 @@ struct cs_solver {
     double *lambda, *xi;  /* (rows), in double precision, for the measures */
     double *velocity;     /* (velocities): scratch */
     double *corrected[2]; /* (rows): b before and after a correction (refresh.c); otherwise NULL */
+    cs_part_sums sums;    /* of measures; without a schedule they are not taken by parts */
     double *previous;     /* (rows): lambda before the last sweep, if a measure needs it; or NULL */
     struct cs_stagnation *stagnation; /* NULL if neither patience nor a method asks for it */
     struct cs_points *points;         /* data of methods in steps (solver/points.h) */
@@ -184,6 +190,9 @@ int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number);
  * with CS_INTERRUPTED if it is to abort. */
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,
                  cs_error *error);
+
+/* The reason why a link of a chain or a stage ended, in words, by its outcome. */
+const char *cs_outcome_reason(cs_outcome outcome);
 
 /* Whether outcome a is worse than b: the outcome of a problem in parts is the worst of its parts. */
 int cs_outcome_is_worse(cs_outcome a, cs_outcome b);
@@ -258,9 +267,11 @@ void cs_lanczos_start(const cs_problem *problem, const double *rho, double *star
 int cs_solver_lanczos(const cs_solver *solver, cs_product product, void *context, double *start,
                       cs_spectrum *spectrum);
 
-/* For methods that split masses: counts the blocks that touch each body; diagonal (m, m) <- A_kk of block `index`, as
- * if each body's mass were divided by that count. */
+/* For methods and borders that split masses: finds among how many blocks, or parts of a border, each body's mass is
+ * divided, and which blocks see that; diagonal (m, m) <- A_kk of block `index` with the divided masses. */
 cs_status cs_count_touching(cs_solver *solver, cs_error *error);
+cs_status cs_take_border(cs_solver *solver, cs_error *error);
+int cs_sees_split_masses(const cs_solver *solver, int64_t block);
 void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                        double *diagonal);
 
@@ -277,8 +288,8 @@ void cs_balance_begin(cs_solver *solver);
 void cs_balance_forget(cs_solver *solver);
 void cs_balance_steps(cs_solver *solver);
 
-/* weight (blocks) <- 1 / number of adjacent contacts; 1 if there are none.  S4 */
-cs_status cs_adjacent_weights(const cs_problem *problem, double *weight, cs_error *error);
+/* weight (blocks) <- 1 / number of adjacent contacts in the whole problem; 1 if there are none. Collective on ranks.  S4 */
+cs_status cs_adjacent_weights(const cs_solver *solver, double *weight, cs_error *error);
 
 /* Fails with the message of a solve that found A not positive definite; `row` is the failure's row in `problem`. */
 cs_status cs_explain_failure(const cs_row_failure *failure, const cs_problem *problem, int64_t row,

@@ -1,4 +1,4 @@
-#include "sweep/networks.h"
+#include "sweep/networks_internal.h"
 
 #include "scheme/factorized.h"
 #include "scheme/rows.h"
@@ -6,39 +6,6 @@
 #include "sweep/sweep.h"
 
 #include <string.h>
-
-/* What a network computes with. Views are shallow copies of the packed problem, which differ in where u or lambda are:
- *
- *     factorized, naive    view 0 reads w_in and view 1 w_out in one sweep, and the other way round in the next one
- *     iteration_matrix     view 0 reads one copy of x, view 1 the other one; both write lambda
- *     of one worker        u of its own: look-ahead; and lambda of its own: messages that hold data */
-struct cs_sweep_network {
-    const cs_network *network;
-    cs_packed *packed;
-    int workers;
-    cs_setting setting[CS_MAX_OWN_OPTIONS];
-    cs_network_counts counts;
-    cs_network_stage *stage; /* (stages) */
-    int *stage_of;           /* (parts) */
-    int of_rows;             /* the scheme goes through rows */
-    int alternates;          /* between two views */
-    int ahead, by_data;
-    size_t size; /* of a number */
-
-    void *other;              /* (velocities): w_out */
-    char *impulses;           /* (3, impulses): lambda, and two copies from before a sweep */
-    cs_packed_group *shifted; /* (groups): those of view 1 */
-    cs_packed view[2];
-    cs_packed *worker;          /* (workers): views of one worker */
-    int *owner;                 /* (parts): the worker of each part */
-    cs_sweep_stats *ahead_part; /* (parts): statistics of visits ahead */
-
-    /* Of a run. */
-    const cs_network_call *call;
-    char *lambda; /* the impulses that visits change */
-    char *keep;   /* where this sweep copies them to, or NULL */
-    int64_t made;
-};
 
 /* ---- options and checks --------------------------------------------------------------------------- */
 
@@ -89,6 +56,11 @@ static cs_status check(const cs_sweep_network *n, cs_error *error)
         return cs_fail(error, CS_INVALID,
                        "network '%s' needs scheme='factorized' or 'iteration_matrix', not '%s'",
                        network->name, scheme);
+    if (packed->schedule->weight < 1 || packed->schedule->touching_parts)
+        return cs_fail(error, CS_UNSUPPORTED,
+                       "network '%s' adds the changes of parts as they are: weight and "
+                       "split_masses of order='%s' are for sweeps without a network",
+                       network->name, packed->schedule->order);
     if (!takes_stages(network, packed->schedule))
         return cs_fail(error, CS_INVALID, "network '%s' needs %s", network->name,
                        needs[network->sweeps]);
@@ -161,9 +133,9 @@ static void take_workers(cs_sweep_network *n, int impulses, cs_arena *arena)
     }
 }
 
-cs_status cs_sweep_network_make(cs_sweep_network **made, cs_packed *packed, const char *name,
-                                int workers, const cs_setting *settings, int count, cs_arena *arena,
-                                cs_error *error)
+/* Makes what a rank has for itself. */
+static cs_status make_own(cs_sweep_network **made, cs_packed *packed, const char *name, int workers,
+                          const cs_setting *settings, int count, cs_arena *arena, cs_error *error)
 {
     /* The network and its options. */
     *made = NULL;
@@ -200,6 +172,24 @@ cs_status cs_sweep_network_make(cs_sweep_network **made, cs_packed *packed, cons
     return status;
 }
 
+static cs_network_job job_of(cs_sweep_network *n);
+
+cs_status cs_sweep_network_make(cs_sweep_network **made, cs_packed *packed, const char *name,
+                                int workers, const cs_setting *settings, int count,
+                                cs_network_ranks *ranks, cs_arena *arena, cs_error *error)
+{
+    cs_sweep_network *n;
+    cs_status status = make_own(&n, packed, name, workers, settings, count, arena, error);
+    if (ranks) status = cs_network_ranks_agree(ranks, status, error);
+    if (!status && ranks) {
+        n->ranks = ranks;
+        cs_network_job job = job_of(n);
+        status = cs_network_join_ranks(n, &job, arena, error);
+    }
+    *made = status ? NULL : n;
+    return status;
+}
+
 const cs_network_counts *cs_sweep_network_counts(const cs_sweep_network *n) { return &n->counts; }
 
 /* ---- copies of impulses ---------------------------------------------------------------------------- */
@@ -228,19 +218,7 @@ static void copy_part(const cs_sweep_network *n, int64_t part, char *to, const c
     }
 }
 
-/* Where the next sweep copies impulses to before it changes them. */
-static void set_keep(cs_sweep_network *n, void *keep)
-{
-    n->keep = keep;
-    n->view[0].kept = n->view[1].kept = keep;
-}
-
 /* ---- workers --------------------------------------------------------------------------------------- */
-
-static cs_packed *view_of(cs_sweep_network *n, int64_t sweep)
-{
-    return &n->view[n->alternates ? sweep % 2 : 0];
-}
 
 /* Whether a worker runs a phase, or the accumulator before or after the stage. */
 static int is_of_worker(const cs_sweep_network *n, int phase)
@@ -298,7 +276,7 @@ static void follow(cs_sweep_network *n, int64_t sweep, int64_t part)
     int worker = n->owner[part];
     int64_t first = cs_network_first(parts, n->workers, worker);
     int64_t end = cs_network_first(parts, n->workers, worker + 1);
-    const void *from = view_of(n, sweep)->velocity;
+    const void *from = cs_network_view(n, sweep)->velocity;
     void *own = n->worker[worker].velocity;
     for (int64_t p = first; p < end && part == first; p++) set_shared(n, own, from, p);
     add_own(n, own, from, part);
@@ -307,7 +285,7 @@ static void follow(cs_sweep_network *n, int64_t sweep, int64_t part)
 static void visit(void *context, int64_t sweep, int64_t part, cs_network_stats *stats)
 {
     cs_sweep_network *n = context;
-    cs_packed *view = view_of(n, sweep);
+    cs_packed *view = cs_network_view(n, sweep);
     if (n->keep) copy_part(n, part, n->keep, n->lambda, 1);
     run_part(n, view, part);
 
@@ -329,7 +307,7 @@ static void look_ahead(void *context, int worker, int64_t sweep, int64_t part,
     cs_packed *own = &n->worker[worker];
     run_phase(own, stage, FACTORIZED_KEEP, part);
     run_phase(own, stage, FACTORIZED_VISIT, part);
-    run_phase(view_of(n, sweep), stage, FACTORIZED_ACCUMULATE, part);
+    run_phase(cs_network_view(n, sweep), stage, FACTORIZED_ACCUMULATE, part);
     *stats = stats_of(&own->part[part]);
 }
 
@@ -348,14 +326,14 @@ static void begin(void *context, int64_t sweep)
 {
     cs_sweep_network *n = context;
     if (!n->other) return;
-    memcpy(view_of(n, sweep + 1)->velocity, view_of(n, sweep)->velocity,
+    memcpy(cs_network_view(n, sweep + 1)->velocity, cs_network_view(n, sweep)->velocity,
            n->size * (size_t)n->packed->first_spare);
 }
 
 static void add(void *context, int64_t sweep, int64_t part)
 {
     cs_sweep_network *n = context;
-    add_own(n, view_of(n, sweep + 1)->velocity, view_of(n, sweep)->velocity, part);
+    add_own(n, cs_network_view(n, sweep + 1)->velocity, cs_network_view(n, sweep)->velocity, part);
 }
 
 /* A copy of the impulses of an unsafe stage over rows. */
@@ -400,52 +378,26 @@ static int judge(void *context, int64_t sweep)
     n->made++;
     n->counts.sweeps++;
     int last = n->call->judge(n->call->context, &stats, &keep) || n->made == n->call->most;
-    set_keep(n, keep);
+    cs_network_set_keep(n, keep);
     return last;
 }
 
 /* ---- messages that hold data ------------------------------------------------------------------------ */
 
-/* Copies of a contact's data into a message and out of it: impulses, then velocities of its bodies, the shared or the
- * own ones. */
-typedef struct parcel {
-    const cs_sweep_network *n;
-    char *at;    /* in the message */
-    int outward; /* into the message */
-} parcel;
-
-static void pass(parcel *p, char *numbers, int64_t first, int64_t count)
-{
-    size_t bytes = p->n->size * (size_t)count;
-    char *place = numbers + p->n->size * (size_t)first;
-    if (p->outward) memcpy(p->at, place, bytes);
-    else memcpy(place, p->at, bytes);
-    p->at += bytes;
-}
-
-static void pass_impulses(parcel *p, int64_t part, char *lambda)
+static void pass_impulses(cs_parcel *p, int64_t part, char *lambda)
 {
     const cs_schedule *schedule = p->n->packed->schedule;
     const cs_range *range = &schedule->range[schedule->part[part]];
     const cs_packed_group *group = &p->n->packed->group[range->group];
-    pass(p, lambda, group->row[range->first], group->rows);
-}
-
-static void pass_velocities(parcel *p, int64_t part, char *velocity, int own)
-{
-    const cs_packed *packed = p->n->packed;
-    for (int64_t i = packed->copy_start[part]; i < packed->copy_start[part + 1]; i++) {
-        const cs_velocity_copy *copy = &packed->copy[i];
-        pass(p, velocity, own ? copy->own : copy->shared, copy->dof);
-    }
+    cs_parcel_pass(p, lambda, group->row[range->first], group->rows);
 }
 
 static void pack(void *context, int64_t part, void *task)
 {
     const cs_sweep_network *n = context;
-    parcel p = {n, task, 1};
+    cs_parcel p = {n, task, 1};
     pass_impulses(&p, part, n->lambda);
-    pass_velocities(&p, part, n->packed->velocity, 0);
+    cs_parcel_pass_velocities(&p, part, n->packed->velocity, 0);
 }
 
 static void solve(void *context, int worker, int64_t part, const void *task, void *result,
@@ -453,22 +405,22 @@ static void solve(void *context, int worker, int64_t part, const void *task, voi
 {
     const cs_sweep_network *n = context;
     cs_packed *own = &n->worker[worker];
-    parcel in = {n, (char *)(uintptr_t)task, 0}, out = {n, result, 1};
+    cs_parcel in = {n, (char *)(uintptr_t)task, 0}, out = {n, result, 1};
     pass_impulses(&in, part, own->lambda);
-    pass_velocities(&in, part, own->velocity, 0);
+    cs_parcel_pass_velocities(&in, part, own->velocity, 0);
     run_part(n, own, part);
     pass_impulses(&out, part, own->lambda);
-    pass_velocities(&out, part, own->velocity, 1);
+    cs_parcel_pass_velocities(&out, part, own->velocity, 1);
     *stats = stats_of(&own->part[part]);
 }
 
 static void take(void *context, int64_t part, const void *result)
 {
     const cs_sweep_network *n = context;
-    parcel p = {n, (char *)(uintptr_t)result, 0};
+    cs_parcel p = {n, (char *)(uintptr_t)result, 0};
     if (n->keep) copy_part(n, part, n->keep, n->lambda, 1);
     pass_impulses(&p, part, n->lambda);
-    pass_velocities(&p, part, n->packed->velocity, 1);
+    cs_parcel_pass_velocities(&p, part, n->packed->velocity, 1);
 }
 
 /* Bytes of the longest message. */
@@ -489,6 +441,14 @@ _Static_assert((CS_MAX_ROWS + CS_MAX_PARTNERS * CS_MAX_DOF) * sizeof(double) <=
 
 /* ---- a run ------------------------------------------------------------------------------------------ */
 
+/* to <- all velocities. Behind those of bodies and of their copies are the roots of masses that compressed contacts
+ * read, which sweeps never write. */
+static void copy_velocities(const cs_sweep_network *n, void *to)
+{
+    if (n->packed->velocity)
+        memcpy(to, n->packed->velocity, n->size * (size_t)n->packed->velocities);
+}
+
 /* Views of the packed problem as it is now. */
 static void renew_views(cs_sweep_network *n)
 {
@@ -496,7 +456,10 @@ static void renew_views(cs_sweep_network *n)
     size_t bytes = n->size * (size_t)packed->impulses;
     n->view[0] = n->view[1] = *packed;
     n->lambda = packed->lambda;
-    if (n->other) n->view[1].velocity = n->other;
+    if (n->other) {
+        n->view[1].velocity = n->other;
+        copy_velocities(n, n->other);
+    }
     if (n->impulses) {
         memcpy(n->impulses, packed->lambda, bytes);
         memcpy(n->impulses + bytes, packed->lambda, bytes);
@@ -509,6 +472,7 @@ static void renew_views(cs_sweep_network *n)
         void *velocity = own->velocity, *lambda = own->lambda;
         *own = *packed;
         own->velocity = velocity;
+        copy_velocities(n, velocity);
         own->kept = NULL;
         if (n->by_data) own->lambda = lambda;
         if (n->ahead) own->part = n->ahead_part;
@@ -525,13 +489,13 @@ static void hand_back(cs_sweep_network *n)
     packed->kept = NULL;
 }
 
-cs_status cs_sweep_network_run(cs_sweep_network *n, const cs_network_call *call, cs_error *error)
+/* What the processes compute. */
+static cs_network_job job_of(cs_sweep_network *n)
 {
     const cs_schedule *schedule = n->packed->schedule;
     int64_t bytes = n->by_data ? message_bytes(n) : 0;
     cs_network_job job = {
         .context = n,
-        .sweeps = call->most,
         .stages = schedule->stages,
         .parts = schedule->parts,
         .stage = n->stage,
@@ -550,16 +514,29 @@ cs_status cs_sweep_network_run(cs_sweep_network *n, const cs_network_call *call,
         .solve = solve,
         .take = take,
     };
+    if (n->ranks) cs_network_fill_job(n, &job);
+    return job;
+}
+
+cs_status cs_sweep_network_run(cs_sweep_network *n, const cs_network_call *call, cs_error *error)
+{
+    cs_network_job job = job_of(n);
     cs_network_run run = {.network = n->network,
                           .setting = n->setting,
                           .workers = n->workers,
                           .job = &job,
-                          .counts = &n->counts};
+                          .counts = &n->counts,
+                          .ranks = n->ranks,
+                          .links = n->links};
+    job.sweeps = call->most;
     n->call = call;
     n->made = 0;
+    n->copied = 0;
     renew_views(n);
-    set_keep(n, call->keep);
-    cs_status status = cs_network_run_job(&run, error);
+    cs_network_set_keep(n, call->keep);
+    cs_status status =
+        n->ranks ? cs_network_run_on_ranks(&run, error) : cs_network_run_job(&run, error);
     hand_back(n);
+    if (!status && n->ranks) status = cs_network_share_results(n, call, error);
     return status;
 }

@@ -18,6 +18,7 @@ static void run_task(void *context, int64_t p, int64_t task)
 {
     cs_packed *packed = context;
     const cs_stage_phase *phase = phase_of(packed, p);
+    if (phase->task) task = phase->task[task];
     packed->scheme->run[packed->dtype](packed, phase->stage, phase->number, task);
 }
 
@@ -34,7 +35,10 @@ static void run_phases(cs_packed *packed, int64_t first, int64_t end, int thread
 {
     /* One thread needs no list of what it shares. */
     for (int64_t p = first; p < end && threads <= 1; p++)
-        for (int64_t task = 0; task < phase_of(packed, p)->tasks; task++) run_task(packed, p, task);
+        for (int64_t task = 0; task < phase_of(packed, p)->tasks; task++) {
+            run_task(packed, p, task);
+            if (packed->ranks) cs_ranks_work(packed->ranks);
+        }
     if (threads <= 1) return;
 
     /* Several threads share the phases that are worth it. */
@@ -44,6 +48,7 @@ static void run_phases(cs_packed *packed, int64_t first, int64_t end, int thread
         packed->shared_phase[p] = (cs_phase){phase->tasks, is_brief(packed, phase)};
     }
     cs_phases_run_part(&phases, first, end, threads);
+    if (packed->ranks && end > first) cs_ranks_work(packed->ranks);
 }
 
 /* Runs all phases on so many threads. */
@@ -61,8 +66,40 @@ static void run_paced(cs_packed *packed)
     cs_pace_learn(&packed->pace, shares, cs_clock() - start);
 }
 
-/* Runs the stages; after each of them, u of ghost bodies comes from the ranks that own them. Stages without contacts of
- * this rank have no phases. */
+/* Runs the phases of one stage, first ... end - 1. After it, u of ghost bodies comes from the ranks that own them. Messages
+ * travel while the rank makes visits that are not at its border: those of this stage and of others. */
+static void run_stage_on_ranks(cs_packed *packed, int64_t s, int64_t first, int64_t end)
+{
+    /* What comes before the visits at the border, or may come before them: they read u of ghosts. */
+    int64_t border = first;
+    while (border < end && packed->schedule->stage[s].kind == CS_SIMULTANEOUS &&
+           (phase_of(packed, border)->inner ||
+            phase_of(packed, border)->number < packed->scheme->visit))
+        border++;
+    run_phases(packed, first, border, packed->threads);
+    cs_ranks_await(packed->ranks, s);
+
+    /* The visits at the border, and all that follows visits. The changes of concurrent parts come to the owners of the bodies
+     * before they are added. */
+    int64_t merge = border, inner;
+    while (merge < end && !phase_of(packed, merge)->inner &&
+           phase_of(packed, merge)->number != packed->scheme->merge)
+        merge++;
+    run_phases(packed, border, merge, packed->threads);
+    if (packed->absent)
+        cs_ranks_exchange_changes(packed->ranks, s, packed->velocity, packed->change_from[s],
+                                  packed->change_to[s]);
+    for (inner = merge; inner < end && !phase_of(packed, inner)->inner;) inner++;
+    run_phases(packed, merge, inner, packed->threads);
+
+    /* The first messages after these visits travel during the others. */
+    int returns = cs_ranks_return(packed->ranks, s, packed->velocity, packed->body_place);
+    if (returns) run_phases(packed, inner, end, packed->threads);
+    cs_ranks_exchange(packed->ranks, s, packed->velocity, packed->body_place);
+    if (!returns) run_phases(packed, inner, end, packed->threads);
+}
+
+/* Runs the stages. Those without contacts of this rank have no phases. */
 static void run_on_ranks(cs_packed *packed)
 {
     const cs_schedule *schedule = packed->schedule;
@@ -70,17 +107,7 @@ static void run_on_ranks(cs_packed *packed)
     for (int64_t i = 0; i < stages; i++) {
         int64_t s = packed->backwards ? stages - 1 - i : i, end = first;
         while (end < packed->phases && phase_of(packed, end)->stage == &schedule->stage[s]) end++;
-
-        /* The changes of concurrent parts come to the owners of the bodies before they are added. */
-        int64_t merge = first;
-        while (merge < end && phase_of(packed, merge)->number != packed->scheme->merge) merge++;
-        run_phases(packed, first, merge, packed->threads);
-        if (packed->absent)
-            cs_ranks_exchange_changes(packed->ranks, s, packed->velocity, packed->change_from[s],
-                                      packed->change_to[s]);
-        run_phases(packed, merge, end, packed->threads);
-        cs_ranks_return(packed->ranks, s, packed->velocity, packed->body_place);
-        cs_ranks_exchange(packed->ranks, s, packed->velocity, packed->body_place);
+        run_stage_on_ranks(packed, s, first, end);
         first = end;
     }
     cs_ranks_exchange_impulses(packed->ranks, packed->lambda, packed->impulse_place);
@@ -114,6 +141,9 @@ static void keep_impulses(cs_packed *packed)
             memcpy((char *)packed->kept + first, (char *)packed->lambda + first,
                    size * (size_t)(group->slots * group->rows));
     }
+
+    /* Those of other ranks may still travel. */
+    if (packed->absent) cs_ranks_copy_impulses(packed->ranks, packed->kept);
 }
 
 void cs_sweep_combine(cs_packed *packed, cs_sweep_stats *stats)

@@ -20,7 +20,8 @@ typedef struct cs_transport_kind {
 
     /* Sends what can be sent without waiting. */
     cs_status (*start)(cs_exchange *exchange, cs_error *error);
-    /* Sends and receives the rest as far as possible. done <- whether nothing is left. */
+    /* Sends and receives the rest as far as possible. done <- whether nothing is left. May be called once more when it
+     * is done. */
     cs_status (*finish)(cs_exchange *exchange, int *done, cs_error *error);
     /* What a rank does before it tries to finish again; looks: see core/back_off.h. */
     void (*rest)(cs_exchange *exchange, int *looks);
@@ -48,8 +49,9 @@ struct cs_transport {
     double timeout; /* [s] */
     int (*is_interrupted)(void *context);
     void *context;
-    int64_t numbers; /* of exchanges made so far */
-    int gathering;   /* whether exchanges that are made belong to a gather */
+    int64_t numbers;        /* of exchanges made so far */
+    int gathering;          /* whether exchanges that are made belong to a gather */
+    cs_exchange *under_way; /* the first of a list of exchanges between begin and end */
     cs_traffic traffic;
     cs_error failure;             /* with a status if the transport is broken */
     cs_gather statuses, messages; /* of agreements */
@@ -64,6 +66,7 @@ struct cs_exchange {
     int64_t messages, bytes; /* that each run sends */
     int of_gather;           /* whether it belongs to a gather */
     int running;             /* between begin and end */
+    cs_exchange *next;       /* in the list of those that are under way */
     void *own;               /* of the kind */
     cs_arena arena;
 };

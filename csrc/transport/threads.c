@@ -210,16 +210,17 @@ static int is_lost(cs_exchange *exchange, int64_t i)
 
 /* ---- waiting -------------------------------------------------------------------------------------------- */
 
-/* Whether something can be sent or received, or the wait is over. */
+/* Whether something can be sent or received in any exchange under way, or the wait is over. */
 static int can_go_on(const void *context)
 {
-    const cs_exchange *exchange = context;
-    const cs_team *shared = team_of(exchange->transport);
-    const lanes *own = exchange->own;
-    if (atomic_load(&shared->failed)) return 1;
-    for (int64_t i = 0; i < exchange->count; i++) {
-        if (!own[i].received && cs_channel_has_message(own[i].in->channel)) return 1;
-        if (!own[i].sent && cs_channel_has_place(own[i].out->channel)) return 1;
+    const cs_transport *transport = context;
+    if (atomic_load(&team_of(transport)->failed)) return 1;
+    for (const cs_exchange *e = transport->under_way; e; e = e->next) {
+        const lanes *own = e->own;
+        for (int64_t i = 0; i < e->count; i++) {
+            if (!own[i].received && cs_channel_has_message(own[i].in->channel)) return 1;
+            if (!own[i].sent && cs_channel_has_place(own[i].out->channel)) return 1;
+        }
     }
     return 0;
 }
@@ -232,7 +233,7 @@ static void rest(cs_exchange *exchange, int *looks)
     if (*looks < LOOKS) cs_back_off(looks);
     else
         cs_event_sleep(team_of(exchange->transport)->event[exchange->transport->rank], can_go_on,
-                       exchange);
+                       exchange->transport);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------------- */

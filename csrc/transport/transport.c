@@ -196,9 +196,18 @@ out:
     return status;
 }
 
+/* Takes an exchange off the list of those that are under way, if it is there. */
+static void take_off(cs_exchange *exchange)
+{
+    cs_exchange **place = &exchange->transport->under_way;
+    while (*place && *place != exchange) place = &(*place)->next;
+    if (*place) *place = exchange->next;
+}
+
 void cs_exchange_free(cs_exchange *exchange)
 {
     if (!exchange) return;
+    if (exchange->running) take_off(exchange);
     exchange->transport->kind->disconnect(exchange);
     cs_arena_clear(&exchange->arena);
     cs_release(exchange);
@@ -223,6 +232,8 @@ cs_status cs_exchange_begin(cs_exchange *exchange, cs_error *error)
         traffic->bytes += exchange->bytes;
     }
     exchange->running = 1;
+    exchange->next = transport->under_way;
+    transport->under_way = exchange;
     cs_error own = {0};
     cs_status status = transport->kind->start(exchange, &own);
     if (!status) return CS_OK;
@@ -273,6 +284,21 @@ static cs_status look_around(cs_exchange *exchange, double waited, int ask, cs_e
                    transport->rank, cs_number(transport->timeout).text, missing, exchange->what);
 }
 
+void cs_exchange_advance(cs_exchange *exchange)
+{
+    int done;
+    cs_error ignored = {0};
+    if (!exchange->running || exchange->transport->failure.status) return;
+    exchange->transport->kind->finish(exchange, &done, &ignored);
+}
+
+/* The exchanges under way but this one: their messages may be what the rank that it waits for is waiting for. */
+static void advance_others(const cs_exchange *exchange)
+{
+    for (cs_exchange *e = exchange->transport->under_way; e; e = e->next)
+        if (e != exchange) cs_exchange_advance(e);
+}
+
 /* Tries to finish until it is done or nothing is to be hoped for. */
 static cs_status wait_for(cs_exchange *exchange, cs_error *error)
 {
@@ -281,6 +307,7 @@ static cs_status wait_for(cs_exchange *exchange, cs_error *error)
     cs_status status = CS_OK;
     int looks = 0, done = 0;
     while (!status && !done) {
+        advance_others(exchange);
         kind->rest(exchange, &looks);
         status = kind->finish(exchange, &done, error);
         if (status || done) break;
@@ -310,6 +337,7 @@ cs_status cs_exchange_end(cs_exchange *exchange, cs_error *error)
     cs_status status = transport->kind->finish(exchange, &done, &own);
     if (!status && !done) status = wait_for(exchange, &own);
     if (!status) {
+        take_off(exchange);
         exchange->running = 0;
         return CS_OK;
     }

@@ -89,8 +89,13 @@ cs_status cs_exchange_make(cs_exchange **exchange, cs_transport *transport, cons
 /* Sends what is in the buffers, and does not wait. Several exchanges may be under way at once, each of them once. */
 cs_status cs_exchange_begin(cs_exchange *exchange, cs_error *error);
 
-/* Waits until all messages have arrived, and all buffers may be written again. */
+/* Waits until all messages have arrived, and all buffers may be written again. Other exchanges that are under way go on
+ * meanwhile: they may end in another sequence on each rank. */
 cs_status cs_exchange_end(cs_exchange *exchange, cs_error *error);
+
+/* Between begin and end, for long work: sends and receives what can be without waiting. Failures come to light at the
+ * end. */
+void cs_exchange_advance(cs_exchange *exchange);
 
 /* May be NULL. Not between begin and end, unless the transport is broken. */
 void cs_exchange_free(cs_exchange *exchange);

@@ -46,6 +46,7 @@ static const solve_case cases[] = {
      .setting = {{"over", 0, "symmetric_gauss_seidel"}},
      .settings = 1,
      .sweeps = 61},
+    {.method = "nesterov_nncg", .setting = {{"patience", 3, NULL}}, .settings = 1},
     {.method = "anderson"},
     {.method = "chebyshev"},
     {.method = "multilevel", .needs_jacobian = 1},

@@ -271,7 +271,7 @@ static void fail_with_options(void)
 static void fail_accelerated(void)
 {
     static const char *const over[] = {"jacobi", "symmetric_gauss_seidel"};
-    static const char *const names[] = {"anderson", "nncg", NULL};
+    static const char *const names[] = {"anderson", "nesterov_nncg", NULL};
     for (int m = 0; names[m]; m++)
         for (int i = 0; i < 2; i++) {
             cs_setting setting = {.name = "over", .word = over[i]};
@@ -359,6 +359,19 @@ static void fail_chain(void)
     fail_everywhere(solve_chain, &options);
     fail_everywhere(solve_given, &options);
     fail_everywhere(solve_contacts, &options);
+}
+
+/* A concurrent border whose changes have a weight, and whose parts see split masses. */
+static void fail_for_split_masses(action act)
+{
+    static const cs_setting own[] = {
+        {"border", 0, "concurrent"}, {"weight", 0.5, NULL}, {"split_masses", 1, NULL}};
+    cs_options options = cs_options_default();
+    options.max_iterations = 2;
+    options.method = "gauss_seidel";
+    options.order = "partition";
+    options.order_options = (cs_order_options){.parts = 3, .settings = own, .setting_count = 3};
+    fail_everywhere(act, &options);
 }
 
 /* The orders that need memory of their own, on bodies and on a given A. */
@@ -619,6 +632,8 @@ int main(void)
     fail_for_each_order(solve_scene);
     fail_for_each_order(solve_chain);
     fail_for_each_order(solve_given);
+    fail_for_split_masses(solve_scene);
+    fail_for_split_masses(solve_chain);
     fail_for_each_cut(order_star);
     fail_for_each_cut(solve_given);
     fail_with_options();

@@ -6,6 +6,7 @@
 #include "testing.h"
 #include "transport/threads.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A chain of bodies: contact k is between body k and body k + 1. */
@@ -33,14 +34,21 @@ typedef struct way {
     const char *method, *dtype, *order;
     int stages, threads;
     double rtol;
+    int adjacent;        /* whether averaging is "adjacent" */
+    const char *measure; /* that is recorded; NULL: none */
 } way;
 
 static const way WAYS[] = {
-    {"jacobi", "float64", "natural", 1, 1, NAN},
-    {"gauss_seidel", "float64", "colored", 2, 1, NAN},
-    {"gauss_seidel", "float32", "colored", 2, 2, NAN},
-    {"gauss_seidel", "float64", "colored", 2, 1, 1e-6},
-    {"nesterov", "float64", "colored", 2, 1, 1e-6},
+    {"jacobi", "float64", "natural", 1, 1, NAN, 0, NULL},
+    {"gauss_seidel", "float64", "colored", 2, 1, NAN, 0, NULL},
+    {"gauss_seidel", "float32", "colored", 2, 2, NAN, 0, NULL},
+    {"gauss_seidel", "float64", "colored", 2, 1, 1e-6, 0, NULL},
+    {"nesterov", "float64", "colored", 2, 1, 1e-6, 0, NULL},
+    {"nesterov_nncg", "float64", "colored", 2, 2, 1e-6, 0, NULL},
+    {"jacobi", "float64", "natural", 1, 2, NAN, 1, NULL},
+    {"gauss_seidel", "float64", "colored", 2, 2, NAN, 0, "quality"},
+    {"nesterov", "float64", "colored", 2, 1, 1e-6, 0, "fclib_error"},
+    {"gauss_seidel", "float64", "colored", 2, 1, 1e-6, 0, "delta_norm"},
 };
 enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
 
@@ -117,6 +125,7 @@ static void make_share(part_of_chain *p, const way *how, int rank, int ranks)
         .block = p->block,
         .cut = p->cut,
         .colors = how->stages > 1 ? how->stages : 0,
+        .weight = 1,
         .order = how->order,
     };
 }
@@ -148,6 +157,7 @@ typedef struct job {
     cs_transport *transport[MOST_RANKS];
     part_of_chain part[MOST_RANKS];
     double impulses[MOST_RANKS][CONTACTS][ROWS]; /* of the rank's contacts */
+    double measured[MOST_RANKS];                 /* the last one of the measure; or 0 */
     int64_t iterations[MOST_RANKS];
     cs_status status[MOST_RANKS];
     cs_error error[MOST_RANKS];
@@ -169,6 +179,9 @@ static cs_status solve(job *j, int rank, cs_error *error)
     options.max_iterations = isnan(j->how->rtol) ? 20 : 2000;
     options.threads = j->how->threads;
     options.exact_threads = 1;
+    options.averaging_adjacent = j->how->adjacent;
+    options.record = &j->how->measure;
+    options.records = j->how->measure != NULL;
 
     make_share(&j->part[rank], j->how, rank, j->ranks);
     cs_status status = make_problem(&j->part[rank], &problem, error);
@@ -178,6 +191,8 @@ static cs_status solve(job *j, int rank, cs_error *error)
     cs_result result = {.impulses = j->impulses[rank][0]};
     if (!status) status = cs_solver_solve(solver, NULL, NULL, NULL, NULL, &result, error);
     j->iterations[rank] = result.iterations;
+    if (!status && j->how->measure)
+        j->measured[rank] = result.history[result.history_rows * result.columns - 1];
     if (status) cs_transport_abort(j->transport[rank], error->message);
     cs_solver_destroy(solver);
     cs_problem_destroy(problem);
@@ -191,8 +206,9 @@ static void run_rank(void *context, int rank)
     cs_transport_destroy(j->transport[rank]);
 }
 
-/* Solves on so many ranks, and compares all of their impulses with those of one rank. */
-static void compare(const way *how, int ranks, double (*one)[ROWS], int64_t *iterations)
+/* Solves on so many ranks, and compares all of their impulses with those of one rank, and the measure. */
+static void compare(const way *how, int ranks, double (*one)[ROWS], int64_t *iterations,
+                    double *measured)
 {
     static job j;
     cs_error error = {0};
@@ -203,10 +219,13 @@ static void compare(const way *how, int ranks, double (*one)[ROWS], int64_t *ite
     if (ranks == 1) {
         memcpy(one, j.impulses[0], sizeof j.impulses[0]);
         *iterations = j.iterations[0];
+        *measured = j.measured[0];
+        CHECK(how->measure ? *measured > 0 && isfinite(*measured) : *measured == 0);
     }
     int different = 0;
     for (int r = 0; r < ranks; r++) {
         CHECK(j.iterations[r] == *iterations);
+        CHECK(memcmp(&j.measured[r], measured, sizeof *measured) == 0);
         for (int64_t k = 0; k < j.part[r].contacts; k++)
             different += memcmp(one[j.part[r].contact[k]], j.impulses[r][k], sizeof *one) != 0;
     }
@@ -221,10 +240,12 @@ int main(void)
 {
     static double one[CONTACTS][ROWS];
     int64_t iterations = 0;
+    double measured = 0;
     make_chain();
     int most = strcmp(cs_threads_kind(), "serial") ? MOST_RANKS : 1;
     for (int w = 0; w < WAY_COUNT; w++) {
-        for (int ranks = 1; ranks <= most; ranks++) compare(&WAYS[w], ranks, one, &iterations);
+        for (int ranks = 1; ranks <= most; ranks++)
+            compare(&WAYS[w], ranks, one, &iterations, &measured);
         CHECK(iterations >= 20);
 
         /* The impulses are some. */

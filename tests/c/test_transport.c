@@ -160,6 +160,80 @@ static void test_exchanges(int kind)
     }
 }
 
+/* Numbers go from rank 0 to rank 1 twice, and then one comes back. Rank 1 reads the first when the second has been begun
+ * already, so that there was no place for it: rank 0 has to send it while it waits for another exchange. */
+static atomic_int begun_twice;
+
+static void overtake(job *j, cs_transport *transport)
+{
+    int rank = cs_transport_rank(transport), *wrong = &j->wrong[rank], looks = 0;
+    int64_t out[2] = {0}, in[2] = {0}; /* of either exchange */
+    cs_exchange *there, *back;
+    cs_error error = {0};
+    cs_neighbour to = {1 - rank, &out[0], rank ? 0 : sizeof *out, &in[0], rank ? sizeof *in : 0};
+    cs_neighbour from = {1 - rank, &out[1], rank ? sizeof *out : 0, &in[1], rank ? 0 : sizeof *in};
+    *wrong += cs_exchange_make(&there, transport, "first and second", &to, 1, &error) != CS_OK;
+    *wrong += cs_exchange_make(&back, transport, "an answer", &from, 1, &error) != CS_OK;
+    *wrong += cs_transport_agree(transport, CS_OK, &error) != CS_OK;
+
+    for (int round = 1; round <= 2; round++) {
+        out[0] = round;
+        *wrong += cs_exchange_begin(there, &error) != CS_OK;
+        if (rank == 0 && round == 2) break;
+        while (rank == 1 && round == 1 && !atomic_load(&begun_twice)) cs_back_off(&looks);
+        *wrong += cs_exchange_end(there, &error) != CS_OK;
+        *wrong += rank && in[0] != round;
+    }
+    atomic_store(&begun_twice, 1);
+    out[1] = 3;
+    *wrong += cs_exchange_begin(back, &error) != CS_OK || cs_exchange_end(back, &error) != CS_OK;
+    *wrong += !rank && in[1] != 3;
+    if (!rank) *wrong += cs_exchange_end(there, &error) != CS_OK;
+    cs_exchange_free(there);
+    cs_exchange_free(back);
+}
+
+static void test_a_wait_sends_what_had_no_place(int kind)
+{
+    atomic_store(&begun_twice, 0);
+    run(kind, 2, 10, overtake);
+}
+
+/* An exchange goes on while its rank works: rank 0 works until rank 1, which reads late, has both messages. */
+static atomic_int both_read;
+
+static void work_meanwhile(job *j, cs_transport *transport)
+{
+    int rank = cs_transport_rank(transport), *wrong = &j->wrong[rank], looks = 0;
+    int64_t number = 0;
+    cs_exchange *exchange;
+    cs_error error = {0};
+    cs_neighbour to = {1 - rank, &number, rank ? 0 : sizeof number, &number,
+                       rank ? sizeof number : 0};
+    *wrong += cs_exchange_make(&exchange, transport, "late numbers", &to, 1, &error) != CS_OK;
+    *wrong += cs_transport_agree(transport, CS_OK, &error) != CS_OK;
+    cs_exchange_advance(exchange); /* not begun: nothing */
+    for (int round = 1; round <= 2; round++) {
+        if (!rank) number = round;
+        *wrong += cs_exchange_begin(exchange, &error) != CS_OK;
+        while (rank == 0 && round == 2 && !atomic_load(&both_read)) {
+            cs_exchange_advance(exchange);
+            cs_back_off(&looks);
+        }
+        while (rank == 1 && round == 1 && looks < CS_LOOKS_YIELDING) cs_back_off(&looks);
+        *wrong += cs_exchange_end(exchange, &error) != CS_OK;
+        *wrong += number != round;
+    }
+    if (rank) atomic_store(&both_read, 1);
+    cs_exchange_free(exchange);
+}
+
+static void test_exchanges_go_on_during_work(int kind)
+{
+    atomic_store(&both_read, 0);
+    run(kind, 2, 10, work_meanwhile);
+}
+
 /* ---- gathers -------------------------------------------------------------------------------------------- */
 
 static void gather_numbers(job *j, cs_transport *transport)
@@ -459,6 +533,8 @@ int main(void)
     }
     for (int kind = 0; kind < KINDS; kind++) {
         test_exchanges(kind);
+        test_a_wait_sends_what_had_no_place(kind);
+        test_exchanges_go_on_during_work(kind);
         test_gathers(kind);
         test_ends(kind);
         run(kind, 2, 30, refuse);

@@ -64,6 +64,8 @@ def order(rng: Rng, contacts: int) -> Any:
                 "cs.orders.partition('natural')",
                 "cs.orders.partition('slices')",
                 "cs.orders.partition(border='checkerboard')",
+                "cs.orders.partition(border='concurrent', weight=0.5)",
+                "cs.orders.partition(border='concurrent', split_masses=True)",
                 "cs.orders.regions(3)",
                 "cs.orders.cache(chunk=4)",
                 "cs.orders.cache(domains=False)",

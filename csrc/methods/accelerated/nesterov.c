@@ -7,7 +7,7 @@
  *
  * Bound: beta is at most that of Fletcher and Reeves, |x - y|^2 over its value in the step before. Where
  * sweeps converge fast, (t_k - 1) / t_k+1 would be too large. The exponent 2 is an option. */
-#include "solver/accelerate.h"
+#include "methods/accelerated/stages_of_sweeps.h"
 
 #include <math.h>
 
@@ -16,12 +16,8 @@ enum { RESTART = CS_OWN_OPTIONS, CONTRACTION, OPTIONS };
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
-    [RESTART] = CS_NUMBER_OPTION("restart", 1.5, 1, HUGE_VAL,
-                                 "restart threshold: the momentum is reset when a step is longer "
-                                 "than the shortest one since the last restart by this factor"),
-    [CONTRACTION] = CS_NUMBER_OPTION("contraction", CS_CONTRACTION, 0, HUGE_VAL,
-                                     "exponent of the bound on the momentum, which is a power of "
-                                     "the ratio of the lengths of the last two steps; 0: no bound"),
+    [RESTART] = CS_RESTART_OPTION,
+    [CONTRACTION] = CS_CONTRACTION_OPTION,
 };
 
 /* The one point: x_k-1. */
@@ -42,25 +38,32 @@ double cs_momentum_next(cs_momentum *momentum, double length, double restart, do
     return beta;
 }
 
-/* Sets t = 1 and y = x: at the beginning, after a restart, and after a rollback. */
-static void begin(cs_steps_run *steps)
+void cs_nesterov_begin(cs_steps_run *steps, cs_momentum *momentum)
 {
     cs_solver *solver = steps->run.solver;
-    *(cs_momentum *)steps->scalars = CS_NO_MOMENTUM;
+    *momentum = CS_NO_MOMENTUM;
     cs_point_copy(solver, cs_point_at(solver, BEFORE), cs_point_here(solver));
 }
 
-static void extrapolate(cs_steps_run *steps)
+void cs_nesterov_extrapolate(cs_steps_run *steps, cs_momentum *momentum, double restart,
+                             double contraction)
 {
     cs_solver *solver = steps->run.solver;
-    double beta = cs_momentum_next(steps->scalars, sqrt(steps->change), solver->setting[RESTART],
-                                   solver->setting[CONTRACTION]);
+    double beta = cs_momentum_next(momentum, sqrt(steps->change), restart, contraction);
     if (isnan(beta)) {
         solver->figure_value[CS_RESTARTS]++;
-        begin(steps);
+        cs_nesterov_begin(steps, momentum);
         return;
     }
     cs_point_extrapolate(solver, cs_point_here(solver), beta, cs_point_at(solver, BEFORE));
+}
+
+static void begin(cs_steps_run *steps) { cs_nesterov_begin(steps, steps->scalars); }
+
+static void extrapolate(cs_steps_run *steps)
+{
+    const double *setting = steps->run.solver->setting;
+    cs_nesterov_extrapolate(steps, steps->scalars, setting[RESTART], setting[CONTRACTION]);
 }
 
 static const cs_steps steps = {.points = cs_one_point,

@@ -7,11 +7,11 @@
  * with beta <= 1. Restart: p = 0 when a step is longer than the one before.
  *
  * Silcowitz, Niebe and Erleben 2010 */
-#include "solver/accelerate.h"
+#include "methods/accelerated/stages_of_sweeps.h"
 
 #include <math.h>
 
-static const char *const formulas[] = {"fletcher_reeves", "polak_ribiere", NULL};
+const char *const cs_nncg_formulas[] = {"fletcher_reeves", "polak_ribiere", NULL};
 enum { FLETCHER_REEVES, POLAK_RIBIERE };
 
 enum { FORMULA = CS_OWN_OPTIONS, OPTIONS };
@@ -19,34 +19,30 @@ enum { FORMULA = CS_OWN_OPTIONS, OPTIONS };
 static const cs_method_option option[OPTIONS] = {
     CS_PATIENCE_OPTION,
     CS_OVER_OPTION(0),
-    [FORMULA] = CS_WORD_OPTION("formula", formulas, "formula of beta"),
+    [FORMULA] = CS_FORMULA_OPTION,
 };
-
-/* Scalars of a solve. */
-typedef struct nncg {
-    double square; /* |g_k-1|^2; 0: there is no earlier step */
-    int newer;     /* which of the two GRADIENT points is to hold g_k; the other one holds g_k-1 */
-} nncg;
 
 /* Points: y_k; p_k; for Polak and Ribiere's formula also g_k and g_k-1. */
 enum { START, DIRECTION, GRADIENT, POINTS = GRADIENT + 2 };
 
-/* How many points the method keeps. */
-static int points(const cs_solver *solver)
-{
-    return solver->setting[FORMULA] == POLAK_RIBIERE ? POINTS : GRADIENT;
-}
+int cs_nncg_points(double formula) { return formula == POLAK_RIBIERE ? POINTS : GRADIENT; }
 
-/* Without an earlier step, beta is 0: at the beginning, and after a rollback. */
-static void begin(cs_steps_run *steps)
+void cs_nncg_begin(cs_steps_run *steps, cs_conjugate_step *own)
 {
     cs_solver *solver = steps->run.solver;
-    ((nncg *)steps->scalars)->square = 0;
+    own->square = 0;
     cs_point_copy(solver, cs_point_at(solver, START), cs_point_here(solver));
 }
 
+void cs_nncg_clear(cs_steps_run *steps)
+{
+    cs_solver *solver = steps->run.solver;
+    cs_point here = cs_point_here(solver);
+    cs_point_combine(solver, cs_point_at(solver, DIRECTION), 0, here, 0, here);
+}
+
 /* Returns g_k.g_k-1, or 0 in the first step; keeps g_k for the next one. */
-static double product_of_gradients(cs_solver *solver, nncg *own)
+static double product_of_gradients(cs_solver *solver, cs_conjugate_step *own)
 {
     cs_point g = cs_point_at(solver, GRADIENT + own->newer);
     cs_point before = cs_point_at(solver, GRADIENT + !own->newer);
@@ -55,10 +51,8 @@ static double product_of_gradients(cs_solver *solver, nncg *own)
     return own->square > 0 ? cs_point_dot(solver, g, before) : 0;
 }
 
-/* From S(y_k) to y_k+1. */
-static void extrapolate(cs_steps_run *steps)
+void cs_nncg_extrapolate(cs_steps_run *steps, cs_conjugate_step *own, double formula)
 {
-    nncg *own = steps->scalars;
     cs_solver *solver = steps->run.solver;
     cs_point here = cs_point_here(solver), start = cs_point_at(solver, START);
     cs_point p = cs_point_at(solver, DIRECTION);
@@ -66,7 +60,7 @@ static void extrapolate(cs_steps_run *steps)
     /* |g_k|^2. A symmetric step consists of two sweeps, so that the change of the last one is not enough. */
     double square = solver->symmetric ? cs_point_distance(solver, start, here) : steps->change;
     double before = own->square, product = 0;
-    if (solver->setting[FORMULA] == POLAK_RIBIERE) product = product_of_gradients(solver, own);
+    if (formula == POLAK_RIBIERE) product = product_of_gradients(solver, own);
 
     /* If the step is longer than the one before, restart: p = 0, y_k+1 = S(y_k). */
     own->square = square;
@@ -82,8 +76,19 @@ static void extrapolate(cs_steps_run *steps)
     cs_point_conjugate(solver, here, fmin(beta, 1), p, start);
 }
 
-static const cs_steps steps = {
-    .points = points, .scalars = sizeof(nncg), .begin = begin, .extrapolate = extrapolate};
+static int points(const cs_solver *solver) { return cs_nncg_points(solver->setting[FORMULA]); }
+
+static void begin(cs_steps_run *steps) { cs_nncg_begin(steps, steps->scalars); }
+
+static void extrapolate(cs_steps_run *steps)
+{
+    cs_nncg_extrapolate(steps, steps->scalars, steps->run.solver->setting[FORMULA]);
+}
+
+static const cs_steps steps = {.points = points,
+                               .scalars = sizeof(cs_conjugate_step),
+                               .begin = begin,
+                               .extrapolate = extrapolate};
 
 const cs_method cs_method_nncg = {
     .name = "nncg",

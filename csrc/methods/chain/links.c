@@ -5,23 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The reason why a link ended, in words, by its outcome. */
-static const char *why_of(cs_outcome outcome)
-{
-    switch (outcome) {
-    case CS_CONVERGED: return "converged: the tolerance is met";
-    case CS_STALLED: return "stagnated: the natural map no longer decreases";
-    case CS_WANDERING: return "stagnated: the natural map oscillates without decreasing";
-    case CS_DIVERGING: return "diverged: the residual grows even with the smallest R";
-    case CS_STOPPED: return "stopped by the callback";
-    case CS_MAX_SECONDS: return "stopped: max_seconds is reached";
-    case CS_INACCURATE: return "stopped: rounding errors may exceed the tolerance";
-    case CS_INFEASIBLE: return "stopped: the problem has no solution";
-    case CS_UNBOUNDED: return "stopped: the impulses grow without bound";
-    default: return "stopped: its iterations are used up";
-    }
-}
-
 double cs_chain_judgement(const cs_chain_solve *s)
 {
     return s->solver->options.rtol > 0 ? s->result->natural_map_scaled : s->result->natural_map;
@@ -168,7 +151,7 @@ static double restarts_of(const cs_solver *solver, const cs_method *method)
 static void finish(cs_chain_solve *s, const cs_method *method, const char *why)
 {
     cs_result *result = s->result;
-    report(s, method, why ? why : why_of(result->outcome));
+    report(s, method, why ? why : cs_outcome_reason(result->outcome));
     keep_best(s);
     s->restarts += restarts_of(s->solver, method);
     s->rollbacks += result->rollbacks;

@@ -1,14 +1,8 @@
-/* Lanczos' iteration with sums over the parts of the problem, where the schedule has them: the bits do not depend on how many
- * ranks share the parts. The start vector then depends on the contacts' numbers in the whole problem. */
+/* Sums over the parts of the problem, where the schedule has them (solver/steps/part_sums.h). */
+#include "solver/steps/part_sums.h"
+
 #include "core/error.h"
 #include "core/splitmix.h"
-#include "solver/solver.h"
-
-/* The sums of one solver. */
-typedef struct part_sums {
-    const cs_solver *solver;
-    double *of_owner; /* (owners): scratch */
-} part_sums;
 
 /* x.y over the rows of one block. */
 static double product(const cs_block_group *group, int64_t index, const double *x, const double *y)
@@ -19,10 +13,9 @@ static double product(const cs_block_group *group, int64_t index, const double *
     return sum;
 }
 
-/* x.y, part by part in the order of the visits, then over the parts in their order. */
-static double dot(void *context, const double *x, const double *y)
+double cs_part_dot(void *context, const double *x, const double *y)
 {
-    const part_sums *sums = context;
+    const cs_solver_sums *sums = context;
     const cs_schedule *schedule = &sums->solver->schedule;
     const cs_problem *problem = sums->solver->problem;
     double *of_owner = sums->of_owner;
@@ -36,6 +29,25 @@ static double dot(void *context, const double *x, const double *y)
                     product(&problem->block_group[range->group], visit[v], x, y);
         }
     return cs_ranks_sum(sums->solver->ranks, of_owner, schedule->owners);
+}
+
+void cs_part_of_blocks(const cs_solver *solver, int64_t *part)
+{
+    /* On ranks, the share knows those of other ranks' visits, too. */
+    const cs_schedule *schedule = &solver->schedule;
+    if (solver->ranks) {
+        memcpy(part, cs_ranks_share(solver->ranks)->part,
+               sizeof *part * (size_t)solver->problem->blocks);
+        return;
+    }
+    for (int64_t p = 0; p < schedule->parts; p++)
+        for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++) {
+            const cs_range *range = &schedule->range[r];
+            int64_t first_block = solver->problem->block_group[range->group].first_block;
+            const int64_t *visit = schedule->visit[range->group] + range->first;
+            for (int64_t v = 0; v < range->count; v++)
+                part[first_block + visit[v]] = schedule->owner[p];
+        }
 }
 
 /* A number from -1/2 to 1/2 that depends on a contact and a row only: of the sequence that begins with state 0, one for each
@@ -69,11 +81,11 @@ int cs_solver_lanczos(const cs_solver *solver, cs_product multiply, void *contex
     }
 
     /* By parts. */
-    part_sums own = {solver, cs_allocate(solver->schedule.owners, sizeof(double))};
+    cs_solver_sums own = {solver, cs_allocate(solver->schedule.owners, sizeof(double))};
     if (!own.of_owner) return -1;
     begin(solver, start);
     int64_t all = solver->ranks ? cs_ranks_rows(solver->ranks) : rows;
-    cs_vector_sums sums = {all, dot, &own};
+    cs_vector_sums sums = {all, cs_part_dot, &own};
     int failed = cs_lanczos_with(rows, threads, &sums, multiply, context, start, spectrum);
     cs_release(own.of_owner);
     return failed;

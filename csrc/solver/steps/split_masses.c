@@ -1,5 +1,6 @@
-/* Diagonal blocks of A, from which R follows, as if each body's mass were divided among its contacts
- * (methods/sweeps/mass_splitting.c). */
+/* Diagonal blocks of A, from which R follows, as if each body's mass were divided: among its contacts
+ * (methods/sweeps/mass_splitting.c), or, for the contacts of a border, among the parts that visit it
+ * (order/touching_parts.c). */
 #include "core/error.h"
 #include "solver/solver.h"
 
@@ -25,10 +26,40 @@ cs_status cs_count_touching(cs_solver *solver, cs_error *error)
     return CS_OK;
 }
 
+cs_status cs_take_border(cs_solver *solver, cs_error *error)
+{
+    /* The blocks of concurrent stages. */
+    const cs_problem *problem = solver->problem;
+    const cs_schedule *schedule = &solver->schedule;
+    unsigned char *border = cs_arena_take(&solver->arena, problem->blocks, 1);
+    if (!border) return cs_no_memory(error, "the contacts between parts");
+    for (int64_t s = 0; s < schedule->stages; s++) {
+        const cs_stage *stage = &schedule->stage[s];
+        if (stage->kind != CS_CONCURRENT) continue;
+        for (int64_t r = schedule->part[stage->first_part];
+             r < schedule->part[stage->first_part + stage->parts]; r++) {
+            const cs_range *range = &schedule->range[r];
+            const int64_t *visit = schedule->visit[range->group];
+            int64_t first = problem->block_group[range->group].first_block;
+            for (int64_t v = range->first; v < range->first + range->count; v++)
+                border[first + visit[v]] = 1;
+        }
+    }
+    solver->factors.touching = schedule->touching_parts;
+    solver->factors.of_border = border;
+    return CS_OK;
+}
+
+int cs_sees_split_masses(const cs_solver *solver, int64_t block)
+{
+    if (!solver->factors.touching) return 0;
+    return !solver->factors.of_border || solver->factors.of_border[block];
+}
+
 void cs_split_diagonal(const cs_solver *solver, const cs_block_group *group, int64_t index,
                        double *diagonal)
 {
-    /* sum over all sides of n G G^T, where n contacts touch the body: 1/n of its mass is n times its M^-1. */
+    /* sum over all sides of n G G^T, where 1/n of a body's mass is n times its M^-1. */
     int rows = group->rows;
     double scaled[CS_MAX_JACOBIAN];
     cs_scaled_jacobian(solver->problem, group, index, scaled);

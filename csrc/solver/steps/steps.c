@@ -164,7 +164,7 @@ static cs_status choose_block(choosing *c, int64_t k, const double *diagonal)
     /* R, from A_kk or, if masses are split, from the A_kk of the divided masses. */
     double split[CS_MAX_ROWS * CS_MAX_ROWS], scales[CS_MAX_ROWS];
     memcpy(scales, rho, sizeof(double) * (size_t)rows);
-    if (solver->factors.touching) {
+    if (cs_sees_split_masses(solver, group->first_block + k)) {
         cs_split_diagonal(solver, group, k, split);
         cs_set_scales(group, split, scales);
         diagonal = split;
@@ -358,10 +358,12 @@ static void update_singular(cs_solver *solver, int g)
 
 cs_status cs_choose_steps(cs_solver *solver, cs_local *local, cs_error *error)
 {
-    /* For split masses: how many blocks touch each body. */
+    /* For split masses: among how many blocks or parts. */
     const cs_problem *problem = solver->problem;
-    if (solver->method->splits) {
-        cs_status status = cs_count_touching(solver, error);
+    int by_parts = !solver->method->without_sweeps && solver->schedule.touching_parts;
+    if (solver->method->splits || by_parts) {
+        cs_status status =
+            by_parts ? cs_take_border(solver, error) : cs_count_touching(solver, error);
         if (status) return status;
     }
 

@@ -7,8 +7,9 @@
  * A page has the number of the part, which tells where its compressed changes of w are, and what was measured. Pages
  * go through one channel, or through one of each worker, of which the accumulator reads whichever is ready. There is
  * one channel for each worker in the other direction in any case: with one for all, a fast worker could take the
- * message of a slow one, and visit its contacts twice in one sweep (S1 section 6.2). */
-#include "transport/networks/network.h"
+ * message of a slow one, and visit its contacts twice in one sweep (S1 section 6.2). Processes on ranks: see
+ * accumulate_on_ranks.c. */
+#include "transport/networks/accumulate.h"
 
 #include <math.h>
 
@@ -23,17 +24,10 @@ typedef struct message {
     int64_t stop;
 } message;
 
-typedef struct accumulation_options {
-    int pages_apart; /* a channel for each worker */
-    int two_copies;  /* w_in and w_out */
-    double ahead;    /* share of its parts that a worker visits ahead */
-    int poison;      /* how the network ends */
-} accumulation_options;
-
 typedef struct accumulation {
     cs_network_run *run;
     const cs_network_job *job;
-    accumulation_options options;
+    cs_accumulation_options options;
     cs_channel **go;             /* (workers): to each worker */
     cs_channel **pages;          /* (workers), or one of all workers */
     int64_t page_channels, last; /* last: the channel that was read last */
@@ -174,7 +168,7 @@ static cs_status make_channels(accumulation *a, cs_error *error)
     return status;
 }
 
-static cs_status accumulate(cs_network_run *run, const accumulation_options *options,
+static cs_status accumulate(cs_network_run *run, const cs_accumulation_options *options,
                             cs_error *error)
 {
     accumulation a = {.run = run, .job = run->job, .options = *options, .last = -1};
@@ -219,15 +213,32 @@ static const cs_option options_of_factorized[OPTIONS] = {
     [ENDING] = CS_ENDING_OPTION,
 };
 
-static cs_status run_factorized(cs_network_run *run, cs_error *error)
+static cs_accumulation_options read_factorized(const cs_network_run *run)
 {
-    accumulation_options options = {
+    return (cs_accumulation_options){
         .pages_apart = cs_network_value(run, CHANNELS) != 0,
         .two_copies = cs_network_value(run, COPIES) > 1,
         .ahead = cs_network_value(run, AHEAD),
         .poison = cs_network_value(run, ENDING) != 0,
     };
+}
+
+static cs_status run_factorized(cs_network_run *run, cs_error *error)
+{
+    cs_accumulation_options options = read_factorized(run);
     return accumulate(run, &options, error);
+}
+
+static cs_status link_factorized(cs_network_run *run, cs_error *error)
+{
+    cs_accumulation_options options = read_factorized(run);
+    return cs_accumulation_link(run, &options, error);
+}
+
+static cs_status run_factorized_on_ranks(cs_network_run *run, cs_error *error)
+{
+    cs_accumulation_options options = read_factorized(run);
+    return cs_accumulate_on_ranks(run, &options, error);
 }
 
 const cs_network cs_network_factorized = {
@@ -241,6 +252,8 @@ const cs_network cs_network_factorized = {
     .option = options_of_factorized,
     .options = OPTIONS,
     .run = run_factorized,
+    .link = link_factorized,
+    .run_on_ranks = run_factorized_on_ranks,
 };
 
 enum { NAIVE_CHANNELS, NAIVE_COPIES, NAIVE_ENDING, NAIVE_OPTIONS };
@@ -251,14 +264,31 @@ static const cs_option options_of_naive[NAIVE_OPTIONS] = {
     [NAIVE_ENDING] = CS_ENDING_OPTION,
 };
 
-static cs_status run_naive(cs_network_run *run, cs_error *error)
+static cs_accumulation_options read_naive(const cs_network_run *run)
 {
-    accumulation_options options = {
+    return (cs_accumulation_options){
         .pages_apart = cs_network_value(run, NAIVE_CHANNELS) != 0,
         .two_copies = cs_network_value(run, NAIVE_COPIES) > 1,
         .poison = cs_network_value(run, NAIVE_ENDING) != 0,
     };
+}
+
+static cs_status run_naive(cs_network_run *run, cs_error *error)
+{
+    cs_accumulation_options options = read_naive(run);
     return accumulate(run, &options, error);
+}
+
+static cs_status link_naive(cs_network_run *run, cs_error *error)
+{
+    cs_accumulation_options options = read_naive(run);
+    return cs_accumulation_link(run, &options, error);
+}
+
+static cs_status run_naive_on_ranks(cs_network_run *run, cs_error *error)
+{
+    cs_accumulation_options options = read_naive(run);
+    return cs_accumulate_on_ranks(run, &options, error);
 }
 
 const cs_network cs_network_naive = {
@@ -273,6 +303,8 @@ const cs_network cs_network_naive = {
     .option = options_of_naive,
     .options = NAIVE_OPTIONS,
     .run = run_naive,
+    .link = link_naive,
+    .run_on_ranks = run_naive_on_ranks,
 };
 
 enum { T_CHANNELS, T_ENDING, T_OPTIONS };
@@ -284,7 +316,7 @@ static const cs_option options_of_iteration_matrix[T_OPTIONS] = {
 
 static cs_status run_iteration_matrix(cs_network_run *run, cs_error *error)
 {
-    accumulation_options options = {
+    cs_accumulation_options options = {
         .pages_apart = cs_network_value(run, T_CHANNELS) != 0,
         .two_copies = 1,
         .poison = cs_network_value(run, T_ENDING) != 0,
@@ -303,4 +335,5 @@ const cs_network cs_network_iteration_matrix = {
     .option = options_of_iteration_matrix,
     .options = T_OPTIONS,
     .run = run_iteration_matrix,
+    .pointers = "workers read the impulses of all others where these have written them",
 };

@@ -115,6 +115,8 @@ static cs_status make_batches(cs_network_run *run, int relaxed_workers, int pois
 
 static const cs_option options[] = {CS_ENDING_OPTION};
 
+#define DIRECT "workers write impulses and w where all others read them"
+
 static cs_status run_rigid(cs_network_run *run, cs_error *error)
 {
     return make_batches(run, 0, cs_network_value(run, 0) != 0, error);
@@ -134,6 +136,7 @@ const cs_network cs_network_rigid = {
     .option = options,
     .options = 1,
     .run = run_rigid,
+    .pointers = DIRECT,
 };
 
 const cs_network cs_network_relaxed = {
@@ -148,6 +151,7 @@ const cs_network cs_network_relaxed = {
     .option = options,
     .options = 1,
     .run = run_relaxed,
+    .pointers = DIRECT,
 };
 
 const cs_network cs_network_relaxed_iteration_matrix = {
@@ -161,4 +165,5 @@ const cs_network cs_network_relaxed_iteration_matrix = {
     .option = options,
     .options = 1,
     .run = run_relaxed,
+    .pointers = DIRECT,
 };

@@ -4,8 +4,8 @@
  *     dispatcher ──► one-to-any ──► workers ──► any-to-one ──► accumulator ──► dispatcher
  *                    x_k, w_i, w_j              x_k, changes of w_i, w_j        next sweep, or stop
  *
- * Messages hold these numbers themselves, or only the number of the contact. */
-#include "transport/networks/network.h"
+ * Messages hold these numbers themselves, or only the number of the contact. Processes on ranks: extreme_on_ranks.c. */
+#include "transport/networks/extreme.h"
 
 #include <string.h>
 
@@ -22,23 +22,14 @@ static const cs_option options[OPTIONS] = {
                                   "whether dispatcher and accumulator are two processes, "
                                   "\"apart\", or one, \"merged\""),
     [PLACES] = {.name = "places",
-                .summary = "messages that each of the two channels of the workers holds",
+                .summary = "messages that each of the two channels of the workers holds; on ranks "
+                           "each worker has two",
                 .kind = CS_COUNT,
                 .usual = 16,
                 .least = 1,
                 .most = 65536},
     [ENDING] = CS_ENDING_OPTION,
 };
-
-/* The beginning of a task and of a result; the data follow. */
-typedef struct task {
-    int64_t part, sweep; /* part -1: stop */
-} task;
-
-typedef struct result {
-    int64_t part;
-    cs_network_stats stats;
-} result;
 
 typedef struct message {
     int64_t stop;
@@ -62,13 +53,13 @@ static int make_task(const extreme *x, int worker)
     void *place;
     _Alignas(16) char given[CS_NETWORK_MOST_BYTES], data[CS_NETWORK_MOST_BYTES];
     if (cs_channel_peek(x->tasks, &place, CS_FOREVER)) return 0;
-    task what = *(const task *)place;
+    cs_extreme_task what = *(const cs_extreme_task *)place;
     if (x->data) memcpy(given, (const char *)place + sizeof what, (size_t)job->task_bytes);
     cs_channel_accept(x->tasks);
     if (what.part < 0) return 0;
 
     /* Visit. */
-    result back = {.part = what.part};
+    cs_extreme_result back = {.part = what.part};
     if (x->data) job->solve(job->context, worker, what.part, given, data, &back.stats);
     else job->visit(job->context, what.sweep, what.part, &back.stats);
 
@@ -92,8 +83,9 @@ static cs_channel_state send_task(const extreme *x, int64_t sweep, int64_t part,
     void *place;
     cs_channel_state state = cs_channel_reserve(x->tasks, &place, until);
     if (state != CS_CHANNEL_READY) return state;
-    *(task *)place = (task){part, sweep};
-    if (x->data && part >= 0) x->job->pack(x->job->context, part, (char *)place + sizeof(task));
+    *(cs_extreme_task *)place = (cs_extreme_task){part, sweep};
+    if (x->data && part >= 0)
+        x->job->pack(x->job->context, part, (char *)place + sizeof(cs_extreme_task));
     cs_channel_send(x->tasks);
     return state;
 }
@@ -103,7 +95,7 @@ static cs_channel_state take_result(const extreme *x)
     void *place;
     cs_channel_state state = cs_channel_peek(x->results, &place, CS_FOREVER);
     if (state != CS_CHANNEL_READY) return state;
-    const result *back = place;
+    const cs_extreme_result *back = place;
     x->job->note(x->job->context, back->part, &back->stats);
     if (x->data) x->job->take(x->job->context, back->part, (const char *)place + sizeof *back);
     cs_channel_accept(x->results);
@@ -178,21 +170,45 @@ static void be_process(void *context, int number)
 
 /* ---- the network --------------------------------------------------------------------------------- */
 
+static cs_extreme_options read_options(const cs_network_run *run)
+{
+    return (cs_extreme_options){
+        .data = cs_network_value(run, MESSAGES) == 0,
+        .merged = cs_network_value(run, DISPATCHER) != 0,
+        .places = (int64_t)cs_network_value(run, PLACES),
+        .poison = cs_network_value(run, ENDING) != 0,
+    };
+}
+
+static cs_status link_on_ranks(cs_network_run *run, cs_error *error)
+{
+    cs_extreme_options own = read_options(run);
+    return cs_extreme_link(run, &own, error);
+}
+
+static cs_status run_on_ranks(cs_network_run *run, cs_error *error)
+{
+    cs_extreme_options own = read_options(run);
+    return cs_extreme_on_ranks(run, &own, error);
+}
+
 static cs_status run_extreme(cs_network_run *run, cs_error *error)
 {
+    cs_extreme_options own = read_options(run);
     extreme x = {
         .run = run,
         .job = run->job,
-        .data = cs_network_value(run, MESSAGES) == 0,
-        .merged = cs_network_value(run, DISPATCHER) != 0,
-        .poison = cs_network_value(run, ENDING) != 0,
+        .data = own.data,
+        .merged = own.merged,
+        .poison = own.poison,
     };
-    cs_channel_shape tasks = {.places = (int64_t)cs_network_value(run, PLACES),
-                              .bytes = (int64_t)sizeof(task) + (x.data ? run->job->task_bytes : 0),
+    cs_channel_shape tasks = {.places = own.places,
+                              .bytes = (int64_t)sizeof(cs_extreme_task) +
+                                       (x.data ? run->job->task_bytes : 0),
                               .any_reader = 1};
     cs_channel_shape results = {.places = tasks.places,
-                                .bytes =
-                                    (int64_t)sizeof(result) + (x.data ? run->job->result_bytes : 0),
+                                .bytes = (int64_t)sizeof(cs_extreme_result) +
+                                         (x.data ? run->job->result_bytes : 0),
                                 .any_writer = 1};
     cs_channel_shape next = {.places = 1, .bytes = sizeof(message)};
     cs_status status = cs_network_channel(run, &tasks, &x.tasks, error);
@@ -215,4 +231,6 @@ const cs_network cs_network_extreme = {
     .option = options,
     .options = OPTIONS,
     .run = run_extreme,
+    .link = link_on_ranks,
+    .run_on_ranks = run_on_ranks,
 };

@@ -113,6 +113,43 @@ cs_status cs_network_run_job(cs_network_run *run, cs_error *error)
     return status;
 }
 
+/* ---- on ranks ------------------------------------------------------------------------------------ */
+
+cs_status cs_network_make_link(const cs_network_run *run, cs_rank_link *link, int from, int to,
+                               int64_t bytes, cs_error *error)
+{
+    cs_rank_link_shape shape = {
+        .what = run->network->name,
+        .from = from,
+        .to = to,
+        .processes = (int)run->counts->processes,
+        .bytes = bytes,
+    };
+    return cs_rank_link_make(link, run->ranks, &shape, error);
+}
+
+cs_status cs_network_link(cs_network_run *run, cs_error *error)
+{
+    cs_error ignored = {0};
+    cs_status status = CS_OK;
+    if (!error) error = &ignored;
+    if (run->network->pointers)
+        status =
+            cs_fail(error, CS_UNSUPPORTED, "network '%s' has no processes on several ranks: %s",
+                    run->network->name, run->network->pointers);
+    else status = run->network->link(run, error);
+    return cs_network_ranks_agree(run->ranks, status, error);
+}
+
+cs_status cs_network_run_on_ranks(cs_network_run *run, cs_error *error)
+{
+    cs_network_ranks_recount(run->ranks);
+    cs_status status = run->network->run_on_ranks(run, error);
+    if (!status) status = cs_network_ranks_settle(run->ranks, error);
+    if (!status) run->counts->runs++;
+    return status;
+}
+
 /* ---- processes ----------------------------------------------------------------------------------- */
 
 typedef struct execution {

@@ -9,12 +9,16 @@
  *     stage:    part | part | ...       a worker visits a part; parts are S1's pages, or single contacts
  *
  * The accumulator adds changes in the order of the parts, whichever arrives first, so that results depend neither on
- * the number of workers nor on who is faster. */
+ * the number of workers nor on who is faster.
+ *
+ * Networks whose messages hold data also run with their processes on ranks (transport/networks/ranks.h), each of which
+ * has the whole job. What a process on a thread reads where another one has written it is then in the message. */
 #ifndef CS_NETWORK_H
 #define CS_NETWORK_H
 
 #include "core/option.h"
 #include "transport/channel.h"
+#include "transport/networks/ranks.h"
 
 /* Which sweeps a network makes. */
 typedef enum cs_network_sweeps_of {
@@ -70,6 +74,22 @@ typedef struct cs_network_job {
     void (*solve)(void *context, int worker, int64_t part, const void *task, void *result,
                   cs_network_stats *stats);
     void (*take)(void *context, int64_t part, const void *result);
+
+    /* On ranks, what messages of a network with pages hold beside words: the changes of a part, which its worker has
+     * made in a sweep; and what a worker reads in a sweep, which the accumulator has made before it. Whether the visits
+     * of the next sweep shall copy impulses, as `judge` has decided, and telling a worker's rank so. */
+    const int64_t *page_bytes; /* (parts) */
+    const int64_t *word_bytes; /* (workers) */
+    void (*pack_page)(void *context, int64_t sweep, int64_t part, void *page);
+    void (*take_page)(void *context, int64_t sweep, int64_t part, const void *page);
+    void (*pack_word)(void *context, int64_t sweep, int worker, void *word);
+    void (*take_word)(void *context, int64_t sweep, int worker, const void *word);
+    int (*keeps)(void *context);
+    void (*set_keeps)(void *context, int keeps);
+    /* All impulses and velocities, from the accumulator to the dispatcher. */
+    int64_t state_bytes;
+    void (*pack_state)(void *context, void *state);
+    void (*take_state)(void *context, const void *state);
 } cs_network_job;
 
 struct cs_network_run;
@@ -82,6 +102,12 @@ typedef struct cs_network {
     const cs_option *option;
     int options;
     cs_status (*run)(struct cs_network_run *run, cs_error *error);
+
+    /* On ranks: makes the links of all runs, in run->links; and makes one run, in which only messages can fail.
+     * `pointers`: why a network has neither. */
+    cs_status (*link)(struct cs_network_run *run, cs_error *error);
+    cs_status (*run_on_ranks)(struct cs_network_run *run, cs_error *error);
+    const char *pointers;
 } cs_network;
 
 /* One run: some sweeps by processes that begin and end with it. */
@@ -91,6 +117,8 @@ typedef struct cs_network_run {
     int workers;
     const cs_network_job *job;
     cs_network_counts *counts;
+    cs_network_ranks *ranks; /* of the processes; NULL: they are threads */
+    void *links;             /* on ranks: of the network */
     /* Set by cs_network_run_job. */
     cs_arena arena;
     cs_channel **channel; /* (channels): all, for poison and release */
@@ -107,6 +135,12 @@ cs_status cs_network_settle(const cs_network **network, const char *name,
 /* Makes the run, and adds to its counts. Fails with CS_NO_MEMORY, and with CS_UNSUPPORTED without as many threads.
  * The job's results are then undefined. */
 cs_status cs_network_run_job(cs_network_run *run, cs_error *error);
+
+/* The same on ranks, where cs_network_link has made run->links. Collective. Both fail with CS_RANK_FAILED and
+ * CS_TIMED_OUT if another rank does; cs_network_link with CS_UNSUPPORTED for networks whose messages are pointers, and
+ * then, or without memory, on all ranks. counts <- those of the processes on this rank. */
+cs_status cs_network_link(cs_network_run *run, cs_error *error);
+cs_status cs_network_run_on_ranks(cs_network_run *run, cs_error *error);
 
 /* ---- for the networks ---------------------------------------------------------------------------- */
 
@@ -134,6 +168,14 @@ static inline int64_t cs_network_first(int64_t parts, int workers, int w)
 {
     return parts * w / workers;
 }
+
+/* On ranks: whether a process is here, and a link between two of them; see cs_rank_link_make. */
+static inline int cs_network_has(const cs_network_run *run, int process)
+{
+    return cs_network_is_here(run->ranks, process, (int)run->counts->processes);
+}
+cs_status cs_network_make_link(const cs_network_run *run, cs_rank_link *link, int from, int to,
+                               int64_t bytes, cs_error *error);
 
 /* The option of how a network ends, which all have. */
 extern const char *const cs_network_endings[];

@@ -153,6 +153,35 @@ def test_sweeps_are_those_of_solves(scripts, counts):
     assert solved.iterations == by_key["nesterov", "checkerboard", 4]["to_0.001"]
     assert len(list(scripts["parts"].judged(counts))) == 2
 
+    # Both remedies of concurrent borders, with the weight that keeps the energy from growing.
+    remedies = scripts["scenes"].REMEDIES
+    most = scripts["scenes"].parts_at_a_body(problem, labels)
+    assert by_key["gauss_seidel", remedies[0], 4]["weight"] == 1 / most
+    for remedy in remedies:
+        order = scripts["scenes"].remedy_of(labels, remedy, most)
+        options = {"scheme": "factorized", "islands": False, "rtol": 1e-3, "check_every": 5}
+        solved = cs.solve(problem, method="gauss_seidel", order=order, **options)
+        assert solved.iterations == by_key["gauss_seidel", remedy, 4]["to_0.001"]
+
+
+def test_borders_that_are_measured_alone(scripts, capsys):
+    rows = scripts["parts"].main(["--quick", "--parts", "1,4", "--borders", "concurrent"])
+    assert {(row["border"], row["parts"]) for row in rows} == {("concurrent", 4)}
+    with pytest.raises(SystemExit):
+        scripts["parts"].main(["--quick", "--borders", "sequential"])
+    assert "invalid choice: 'sequential'" in capsys.readouterr().err
+
+
+def test_parts_at_a_body(scripts):
+    """A star whose hub, in the highest part, is visited by the lowest part of each contact."""
+    J = np.ones((4, 2, 1, 1))
+    bodies = [[0, 1], [0, 2], [0, 3], [3, -1]]
+    star = cs.Problem(J, np.ones((4, 1)), np.zeros((4, 1)), bodies=np.array(bodies))
+    count = scripts["scenes"].parts_at_a_body
+    assert count(star, np.array([3, 0, 1, 2])) == 3
+    assert count(star, np.array([0, 1, 2, 3])) == 1
+    assert count(star, np.zeros(4, int)) == 1
+
 
 @needs_threads
 @pytest.mark.threads

@@ -1,5 +1,6 @@
 """Networks of processes: the bits of the same sweeps without one, S1's figures, and bad input."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -74,6 +75,18 @@ def test_same_bits_in_other_precisions(pile, name, dtype):
         pile, name, workers=3, rtol=None, atol=None, max_iterations=40, dtype=dtype
     )
     assert np.array_equal(solver.solve().impulses, other.solve().impulses)
+
+
+@pytest.mark.parametrize(("name", "own"), CASES, ids=str)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_same_bits_in_runs_of_many_sweeps(pile, name, own, compressed):
+    """Both copies of w have the roots of masses that compressed contacts read."""
+    solver, other = both(
+        pile, getattr(cs.csp, name)(**own), workers=3, rtol=None, atol=None, max_iterations=20,
+        record=(), record_every=20, check_every=20, compressed=compressed,
+    )  # fmt: skip
+    assert np.array_equal(solver.solve().impulses, other.solve().impulses)
+    assert solver.info["runs"] < 20
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -243,6 +256,16 @@ def test_bad_input_is_refused(pile, network, options, error, words):
 def test_bad_options_are_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_weights_and_split_masses_are_refused():
+    problem = cs.scenarios.ball_grid(3, mu=0.1)
+    labels = np.arange(problem.bodies_count)
+    own = ({"weight": 0.5}, {"split_masses": True})
+    for network, option in itertools.product(("naive", "relaxed"), own):
+        order = cs.orders.partition(labels, border="concurrent", **option)
+        with pytest.raises(ValueError, match="adds the changes of parts as they are"):
+            cs.csp.Solver(problem, network, order=order)
 
 
 def test_looking_ahead_needs_two_copies(pile):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import contactsolve as cs
-from mpi_jobs import run_job
+from mpi_jobs import run_job, with_each_library
 
 HEAD = """
 import os, signal, sys, time
@@ -41,7 +41,8 @@ def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
         cs.distributed.communicator()
 
 
-def test_messages_arrive(tmp_path):
+@with_each_library
+def test_messages_arrive(tmp_path, library):
     """Collective calls, exchanges of arrays, and what is counted of them."""
     job = run_job(
         tmp_path,
@@ -97,11 +98,15 @@ except ValueError as error:
     assert str(error) == "rank 1: b[2] is nan"
 comm.transport.agree(None)
 assert _core.exchange_cost(comm.transport, 64, 100) > 0
-write("done")
+write(MPI.Get_library_version())
 """),
+        library=library,
     )
     assert job.code == 0, job.output
-    assert job.written == {0: "done", 1: "done", 2: "done"}, job.output
+    assert set(job.written) == {0, 1, 2}, job.output
+    assert len(set(job.written.values())) == 1
+    if library == "openmpi":
+        assert "Open MPI" in job.written[0]
     assert "WARN" not in job.output  # of requests that were not freed
 
 
@@ -114,10 +119,10 @@ except (cs.distributed.RankError, TimeoutError) as error:
 """
 
 
-def test_an_error_of_one_rank_ends_the_job(tmp_path):
-    job = run_job(
-        tmp_path, 3, script("if rank == 1:\n    raise ValueError('b[3] is nan')\n" + CATCH)
-    )
+@with_each_library
+def test_an_error_of_one_rank_ends_the_job(tmp_path, library):
+    body = script("if rank == 1:\n    raise ValueError('b[3] is nan')\n" + CATCH)
+    job = run_job(tmp_path, 3, body, library=library)
     assert job.code != 0
     assert "ValueError: b[3] is nan" in job.output
     text = "RankError: rank 1: ValueError: b[3] is nan"

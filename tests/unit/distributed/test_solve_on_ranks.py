@@ -9,11 +9,14 @@ import contactsolve as cs
 from contactsolve import distributed
 from contactsolve.distributed.solver import compare_copies
 from distributed_solves import (
+    BOTH,
     CASES,
     CHECKERBOARD,
     CONCURRENT,
     GAUSS_SEIDEL,
     PARTS,
+    SPLIT,
+    WEIGHTED,
     bits_of,
     grid,
     labels_of,
@@ -63,7 +66,7 @@ def test_bits_do_not_depend_on_ranks(name, ranks):
         raise
 
 
-@pytest.mark.parametrize("order", ["colored", CHECKERBOARD, CONCURRENT])
+@pytest.mark.parametrize("order", ["colored", CHECKERBOARD, CONCURRENT, BOTH])
 @pytest.mark.parametrize(
     "scene", ["disc_pyramid", "log_tower", "chain", "crane", "folded_cloth", "ball_grid", "random"]
 )
@@ -82,6 +85,17 @@ def test_random_labels_and_jacobi():
     require_equal(problem, labels, 5, "partition", method="jacobi", max_iterations=30)
 
 
+@pytest.mark.parametrize("scene", ["folded_cloth", "crane", "random"])
+def test_adjacent_contacts_of_ghosts(scene):
+    """Labels at random: most contacts have bodies of several ranks, some of them four."""
+    many = {"contacts": 200, "bodies": 60, "rng": 1} if scene == "random" else {}
+    problem = cs.scenarios.get(scene)(**many)
+    labels = np.random.default_rng(2).integers(0, PARTS, problem.bodies_count)
+    options = {"method": "jacobi", "averaging": "adjacent", "max_iterations": 6}
+    for ranks in (1, 2, 3, 5):
+        require_equal(problem, labels, ranks, "partition", **options)
+
+
 def test_ranks_without_contacts_or_bodies():
     problem = grid()
     labels = np.where(labels_of(problem) < 4, 0, 5)
@@ -94,10 +108,131 @@ def test_one_part():
     require_equal(problem, labels, 1, "partition", 1, max_iterations=30, **GAUSS_SEIDEL)
 
 
+@pytest.mark.parametrize("order", [WEIGHTED, SPLIT, BOTH], ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_weights_and_split_masses_of_many_parts(threads, order):
+    """Random labels: a body meets many parts, which several ranks own."""
+    problem = grid()
+    labels = np.random.default_rng(4).integers(0, 24, problem.bodies_count)
+    options = {**GAUSS_SEIDEL, "threads": threads, "exact_threads": True}
+    for ranks in (1, 2, 3, 5):
+        require_equal(problem, labels, ranks, order, 24, max_iterations=20, **options)
+
+
+@pytest.mark.parametrize("order", [WEIGHTED, SPLIT], ids=str)
+def test_weights_and_split_masses_converge_on_ranks(order):
+    problem = grid()
+    labels = np.random.default_rng(4).integers(0, 24, problem.bodies_count)
+    options = {**GAUSS_SEIDEL, "rtol": 1e-5, "max_iterations": 3000}
+    require_equal(problem, labels, 3, order, 24, **options)
+    reference = alone(problem, labels, order, **options).solve()
+    assert reference.converged
+
+
 def test_a_solve_that_converges():
     problem = grid()
     labels = labels_of(problem)
     require_equal(problem, labels, 3, "colored", method="nncg", rtol=1e-10, max_iterations=500)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_stages_end_alike_on_all_ranks(ranks, threads):
+    """Each method alone stalls; they hand over to each other where one process does."""
+    problem = cs.scenarios.ball_grid(5, mass=1.0, velocity=0.1, rng=12)
+    labels = labels_of(problem)
+    options = {"rtol": 1e-8, "check_every": 5, "max_iterations": 2000}
+    for name in ("nesterov", "nncg"):
+        method = getattr(cs.methods, name)(patience=40)
+        assert alone(problem, labels, "partition", method=method, **options).solve().status == (
+            "stalled"
+        )
+    options |= {"method": cs.methods.nesterov_nncg(patience=40)}
+    reference = alone(problem, labels, "partition", **options).solve()
+    assert reference.converged
+    assert reference.info["handovers"] >= 2
+
+    def work(comm):
+        found = distributed.solve(
+            spread(problem, comm, labels), threads=threads, exact_threads=True, **options
+        )
+        return bits_of(found.gather()), found
+
+    for bits, found in distributed.run(work, ranks, timeout=60):
+        assert bits == bits_of(reference.impulses)
+        assert np.array_equal(
+            found.history["natural_map"], reference.history["natural_map"], equal_nan=True
+        )
+        assert np.array_equal(
+            found.history["residual"], reference.history["residual"], equal_nan=True
+        )
+        assert found.info["handovers"] == reference.info["handovers"]
+        for one, other in zip(found.info["links"], reference.info["links"], strict=True):
+            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+SUMS = ("quality", "fclib_error", "delta_norm", "merit")
+OTHERS = ("delta_element", "residual", "infeasibility", "dissipation_gap", "natural_map")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("order", ["partition", "colored", CHECKERBOARD, CONCURRENT])
+def test_measures_over_all_contacts(order, threads):
+    problem = grid()
+    labels = labels_of(problem)
+    options = {
+        **GAUSS_SEIDEL, "record": SUMS + OTHERS, "check_every": 1, "max_iterations": 12,
+        "exact_threads": True, "threads": threads,
+    }  # fmt: skip
+    for ranks in (1, 2, 3, 5):
+        require_equal(problem, labels, ranks, order, **options)
+
+
+@pytest.mark.parametrize("scene", ["disc_pyramid", "log_tower", "folded_cloth", "random"])
+def test_measures_of_scenes(scene):
+    """In the plane, with joints, between four bodies, with random labels."""
+    problem = cs.scenarios.get(scene)()
+    labels = np.random.default_rng(3).integers(0, PARTS, problem.bodies_count)
+    options = {"record": ("quality", "delta_norm"), "check_every": 1, "max_iterations": 8}
+    for ranks in (2, 5):
+        require_equal(problem, labels, ranks, "partition", **GAUSS_SEIDEL, **options)
+
+
+def test_sums_by_parts_have_the_value_of_other_sums():
+    """Jacobi's iterates are the same with parts and without; only the sequence of sums differs."""
+    problem = grid()
+    given = {"method": "jacobi", "record": SUMS, "check_every": 1, "max_iterations": 12}
+    plain = alone(problem, None, "natural", **given).solve()
+    parted = alone(problem, labels_of(problem), "partition", **given).solve()
+    assert bits_of(parted.impulses) == bits_of(plain.impulses)
+    histories = [(parted.history[name][1:], plain.history[name][1:]) for name in SUMS]
+    for ours, theirs in histories:
+        assert np.isfinite(ours).sum() >= 8  # a rollback has no change
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, equal_nan=True)
+    assert any(not np.array_equal(*each, equal_nan=True) for each in histories)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("stop", "tolerance"),
+    [
+        ("quality", {"rtol": None, "atol": 1e-6}),
+        ("fclib_error", {"rtol": None, "atol": 1e-6}),
+        ("delta_norm", {"rtol": 1e-5}),
+        ("delta_element", {"rtol": 1e-4}),
+        ("merit", {"rtol": None, "atol": 1e-12}),
+    ],
+)
+def test_all_ranks_stop_by_a_measure(stop, tolerance, threads):
+    problem = grid()
+    labels = labels_of(problem)
+    options = {
+        "method": "nesterov", "stop": stop, "record": (stop, "natural_map"), **tolerance,
+        "exact_threads": True, "threads": threads, "max_iterations": 1000,
+    }  # fmt: skip
+    assert alone(problem, labels, "partition", **options).solve().converged
+    for ranks in (1, 2, 3, 5):
+        require_equal(problem, labels, ranks, "partition", **options)
 
 
 def test_jacobi_has_the_bits_of_any_order():
@@ -252,8 +387,6 @@ def test_an_error_in_the_callback_of_one_rank_ends_all():
         ({"method": "apgd"}, "method='apgd' is not available on ranks"),
         ({"method": "mass_splitting"}, "method='mass_splitting' is not available on ranks"),
         ({"scheme": "matrix"}, "scheme='matrix' is not available on ranks"),
-        ({"averaging": "adjacent"}, "averaging='adjacent' is not available on ranks"),
-        ({"record": ("quality",)}, "the measure 'quality' is not available on ranks"),
         ({"parts": 4}, "the problem has its parts"),
         ({"islands": True}, "islands are never solved separately"),
     ],
@@ -299,7 +432,7 @@ def test_a_planted_difference_is_reported():
     distributed.run(work, 3, timeout=60)
 
 
-@pytest.mark.parametrize("order", ["partition", "colored", CHECKERBOARD])
+@pytest.mark.parametrize("order", ["partition", "colored", CHECKERBOARD, CONCURRENT, BOTH])
 def test_messages_are_those_of_the_cut(order):
     """Twenty sweeps more cost twenty times the messages and bytes of a sweep."""
     problem = grid()

@@ -3,7 +3,7 @@
 import pytest
 
 import contactsolve as cs
-from mpi_jobs import run_job
+from mpi_jobs import run_job, with_each_library
 
 HEAD = """
 import os, signal, sys, time
@@ -63,8 +63,9 @@ write("equal")
 
 
 @pytest.mark.parametrize("ranks", [2, pytest.param(5, marks=pytest.mark.slow)])
-def test_bits_are_those_of_one_process(tmp_path, ranks):
-    job = run_job(tmp_path, ranks, HEAD + COMPARE)
+@with_each_library
+def test_bits_are_those_of_one_process(tmp_path, ranks, library):
+    job = run_job(tmp_path, ranks, HEAD + COMPARE, library=library)
     assert job.code == 0, job.output
     assert job.written == dict.fromkeys(range(ranks), "equal"), job.output
 

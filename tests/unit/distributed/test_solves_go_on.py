@@ -20,6 +20,28 @@ GOING_ON = {
     "polak_ribiere": ("colored", {"method": cs.methods.nncg(formula="polak_ribiere")}),
     "symmetric steps": ("colored", {"method": cs.methods.nncg(over="symmetric_gauss_seidel")}),
     "stagnation": ("colored", {"method": "nesterov", "patience": 12, "rtol": 1e-30}),
+    "stages by conjugate gradients": (
+        "colored",
+        {
+            "method": cs.methods.nesterov_nncg(patience=1, formula="polak_ribiere"),
+            "check_every": 1,
+            "rtol": 1e-30,
+        },
+    ),
+    "stages that diverge": (
+        "partition",
+        {
+            "method": cs.methods.nesterov_nncg(patience=3),
+            "relaxation": 6.0,
+            "rollback": 1,
+            "rollback_growth": 1,
+            "rtol": 1e-30,
+        },
+    ),
+    "sums recorded": (
+        "colored",
+        {"method": "nesterov", "record": ("quality", "fclib_error", "delta_norm")},
+    ),
     "rarely recorded": ("partition", {"method": "gauss_seidel", "record_every": 9}),
     "balanced with rollbacks": (
         "partition",
@@ -46,8 +68,11 @@ def assert_equal(found, wanted):
     ours, theirs = found[1], wanted[1]
     for name in ("status", "iterations", "natural_map", "natural_map_scaled", "worst_contact"):
         assert getattr(ours, name) == getattr(theirs, name), name
-    for name in ("restarts", "rollbacks", "best_iteration"):
+    for name in ("restarts", "rollbacks", "best_iteration", "handovers"):
         assert ours.info.get(name) == theirs.info.get(name), name
+    stages = [one.info.get("links", ()) for one in (ours, theirs)]
+    for here, there in zip(*stages, strict=True):
+        assert {**here, "seconds": 0} == {**there, "seconds": 0}
     for column in set(theirs.history.columns) - {"time"}:
         assert np.array_equal(ours.history[column], theirs.history[column], equal_nan=True)
     assert (np.diff(ours.history["time"]) >= 0).all()
@@ -103,6 +128,23 @@ def test_a_solve_that_goes_on_twice(tmp_path):
     found = solved(2, problem, labels, "colored", max_iterations=500, resume=path, **given)
     assert_equal(found, whole)
     assert len(list(tmp_path.iterdir())) == 1 + 5
+
+
+@pytest.mark.parametrize(("stage", "at"), [(0, 90), (1, 160), (2, 210)])
+def test_stages_go_on(tmp_path, stage, at):
+    """From each of the first three stages, whose patience and start belong to the state."""
+    problem, path = cs.scenarios.ball_grid(5, mass=1.0, velocity=0.1, rng=18), tmp_path / "a.hdf5"
+    labels, method = labels_of(problem), cs.methods.nesterov_nncg(patience=40)
+    given = {"method": method, "rtol": 1e-8, "check_every": 5}
+    whole = solved(1, problem, labels, "partition", max_iterations=2000, **given)
+    links = whole[1].info["links"]
+    assert whole[1].converged
+    assert len(links) == 4
+    assert links[stage]["first"] < at < links[stage + 1]["first"]
+    keeping = {"checkpoint": path, "checkpoint_every": at}
+    solved(3, problem, labels, "partition", max_iterations=at + 10, **keeping, **given)
+    found = solved(2, problem, labels, "partition", max_iterations=2000, resume=path, **given)
+    assert_equal(found, whole)
 
 
 @pytest.mark.parametrize("name", ["rollbacks", "balanced", "mixed", "anderson", "nesterov"])

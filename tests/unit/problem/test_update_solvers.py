@@ -19,6 +19,20 @@ CASES = {
     "scalar": {"instructions": "scalar"},
     "uncompressed": {"compressed": False},
     "parts": {"order": "ranges", "parts": 3},
+    "weighted parts": {
+        "order": cs.orders.partition(border="concurrent", weight=0.5),
+        "parts": 5,
+    },
+    "split parts": {
+        "order": cs.orders.partition(border="concurrent", split_masses=True),
+        "parts": 5,
+    },
+    "split parts, scalar": {
+        "order": cs.orders.partition(border="concurrent", split_masses=True),
+        "parts": 5,
+        "instructions": "scalar",
+        "dtype": "float32",
+    },
     "jacobi": {"method": "jacobi"},
     "symmetric": {"method": "symmetric_gauss_seidel"},
     "split": {"method": "mass_splitting"},

@@ -193,6 +193,20 @@ def points(count: int, rows: int = 3, seed: int = 1) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("normal", [0.0, -1.0])
+def test_an_open_contact_has_zeros_with_the_signs_of_its_point(normal, dtype):
+    """Whatever the size of the point: the discs have a radius of zero."""
+    sizes = [0.0, -0.0, 1.0, -3.0, 1e-30, -1e-30]
+    sizes += [1e-300, -1e-200, 1e150, -1e300] if dtype == "float64" else []
+    tangential = np.stack(np.meshgrid(sizes, sizes), axis=-1).reshape(-1, 2)
+    z = np.insert(tangential, 0, normal, axis=1)
+    for mu in (0.0, 0.6):
+        got = cs.sets.disc(mu).project(z, dtype=dtype)
+        assert not got.any()
+        assert np.array_equal(np.signbit(got[:, 1:]), np.signbit(tangential))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_an_ellipse_of_equal_axes_is_a_disc(dtype):
     z, unit = points(2000), np.finfo(dtype).eps
     wanted = cs.sets.disc(0.6).project(z, dtype=dtype)
