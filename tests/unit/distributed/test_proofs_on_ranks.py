@@ -1,6 +1,7 @@
 """Ranks find the proofs of one process that a problem has no solution, at the same iteration."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import contactsolve as cs
 from contactsolve import _core, distributed
 from distributed_solves import CHECKERBOARD, CONCURRENT, bits_of, labels_of, spread
+from unsolvable import pressed
 
 
 def rows_of_balls(lengths, closing, mu=0.5):
@@ -59,20 +61,6 @@ def wedge(chain):
     )
 
 
-def pressed_grid():
-    """A grid of balls, on the top ones of which the world presses at various speeds."""
-    size = 4
-    grid, rng = cs.scenarios.ball_grid(size), np.random.default_rng(3)
-    top = np.arange(size**3 - size**2, size**3)
-    J, b = np.zeros((top.size, 2, 3, 6)), np.zeros((top.size, 3))
-    J[:, 0, [0, 1, 2], [2, 0, 1]] = -1, 1, 1
-    b[:, 0] = -rng.uniform(0.05, 0.2, top.size)
-    bodies = np.column_stack([top, np.full_like(top, -1)])
-    arrays = ((grid.J, J), (grid.b, b), (grid.bodies, bodies))
-    J, b, bodies = (np.concatenate(pair) for pair in arrays)
-    return cs.Problem(J, grid.Minv, b, 0.5, bodies=bodies)
-
-
 def immovable_row():
     """A row of balls, and a contact between bodies that do not move, which closes."""
     row = rows_of_balls([9], [False])
@@ -87,7 +75,7 @@ PROBLEMS = {
     "one row of three": lambda: rows_of_balls([7, 11, 6], [False, True, False]),
     "the last row": lambda: rows_of_balls([20, 9, 3], [False, False, True]),
     "joints": contradicting_joints,
-    "pressed grid": pressed_grid,
+    "pressed grid": partial(pressed, 4, 1),
     "immovable row": immovable_row,
 }
 REFERENCES = {}
