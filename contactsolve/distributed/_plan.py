@@ -85,9 +85,15 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
     Raises
     ------
     ValueError
-        An order that is not known here, or whose stages are sequential with more than one part.
+        An order that is not known here, that divides its stages into subtasks, or whose stages are
+        sequential with more than one part.
     """
     settings = order.settings
+    if order.subtasks:
+        raise ValueError(
+            f"order={order!r} divides stages into {_subtasks_of(order)}, which is not available on "
+            f"ranks: give the order without"
+        )
     if simultaneous:
         return _one_stage(share, "simultaneous", order.name)
     if order.name == "natural" and share.parts == 1:
@@ -118,6 +124,10 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
             f"or an order with stages, such as 'colored'"
         )
     raise ValueError(f"order={order!r} is not for distributed problems: known are {_KNOWN}")
+
+
+def _subtasks_of(order: Order) -> str:
+    return "single contacts" if order.subtasks < 0 else f"subtasks ({order.subtasks})"
 
 
 def _check_labels(share: Share, order: Order) -> None:

@@ -278,9 +278,9 @@ def test_bad_input_is_refused_on_all_ranks(pile, network, options, error, words)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"workers": 4}, "parts is '4' on rank 1"),
-        ({"max_iterations": 4}, "max_iterations is '4' on rank 1"),
-        ({"relaxation": 0.5}, "makes another call"),
+        ({"workers": 4}, "parts is 4 on rank 1"),
+        ({"max_iterations": 4}, "max_iterations is 4 on rank 1"),
+        ({"relaxation": 0.5}, "relaxation is given on rank 1 and not on rank 0"),
         ({"network": cs.csp.naive(copies=1)}, "network is"),
         ({"problem": 0.5}, "problem is"),
         ({"initial": 0.25}, "initial is"),
