@@ -8,7 +8,7 @@ import numpy as np
 
 from contactsolve._arrays import real_array
 from contactsolve._layout import join
-from contactsolve.distributed._collective import Communicator
+from contactsolve.distributed._collective import Communicator, together
 from contactsolve.distributed._given import BodyRows, ContactRows, local_problem
 from contactsolve.distributed._ranges import ranges_of, rows_by_group, spread_rows
 from contactsolve.distributed._share import Share, ids_by_group
@@ -63,7 +63,7 @@ def gathered_labels(share: Share, root: int | None) -> np.ndarray | None:
 def gathered_rows(share: Share, values: Any, root: int | None) -> Any:
     """Return rows of all contacts; see `Problem.gather_rows`."""
     problem = share.problem
-    own = spread_rows(share, problem_rows(problem, values))
+    own = spread_rows(share, together(share.comm, problem_rows, problem, values))
     every = _everything(share.comm, root, own)
     if every is None:
         return None

@@ -233,7 +233,7 @@ class Problem:
         """
         from contactsolve.distributed._gather import gathered_problem
 
-        return gathered_problem(self.share, _root(self.comm, root), self.name)
+        return gathered_problem(self.share, _root(self.comm, root, "gather"), self.name)
 
     def gather_labels(self, root: int | None = None) -> np.ndarray | None:
         """Return the part of each body, ``(all_bodies,)``, 0 for immovable ones.
@@ -243,7 +243,7 @@ class Problem:
         """
         from contactsolve.distributed._gather import gathered_labels
 
-        return gathered_labels(self.share, _root(self.comm, root))
+        return gathered_labels(self.share, _root(self.comm, root, "gather_labels"))
 
     def gather_rows(self, values: Any, root: int | None = None) -> Any:
         """Return rows of all contacts from those of each rank's share.
@@ -262,7 +262,7 @@ class Problem:
         """
         from contactsolve.distributed._gather import gathered_rows
 
-        return gathered_rows(self.share, values, _root(self.comm, root))
+        return gathered_rows(self.share, values, _root(self.comm, root, "gather_rows"))
 
     def share_rows(self, values: Any) -> Any:
         """Return the rows of this rank's share from those of all contacts: undoes `gather_rows`.
@@ -292,7 +292,7 @@ class Problem:
         >>> solver = cs.distributed.Solver(problem)
         >>> result = solver.solve()
         >>> solver.solve(initial=problem.share_rows(result.gather())).iterations
-        1
+        0
         """
         from contactsolve.distributed._gather import rows_of_share
 
@@ -332,9 +332,9 @@ def _array(labels: Any) -> Any:
     return None if isinstance(labels, str) else labels
 
 
-def _root(comm: Communicator, root: int | None) -> int | None:
+def _root(comm: Communicator, root: int | None, call: str) -> int | None:
     """Return the rank that gets what is gathered, the same on all ranks."""
-    require_alike(comm, {"root": root})
+    require_alike(comm, {"call": call, "root": root})
     if root is not None and not 0 <= operator.index(root) < comm.size:
         raise ValueError(f"root is {root}: there are {comm.size} ranks, numbered from 0")
     return root

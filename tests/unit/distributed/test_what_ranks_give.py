@@ -199,6 +199,21 @@ def test_gathers_have_one_root(whole, gather):
     assert str(refused(2, gathered)).startswith("root is 1 on rank 1 and 0 on rank 0")
 
 
+def test_gathers_that_differ_are_refused(whole):
+    def other(comm):
+        problem = scattered(comm, whole)
+        return problem.gather_labels() if comm.rank else problem.gather()
+
+    error = refused(2, other)
+    assert str(error).startswith("call is 'gather_labels' on rank 1 and 'gather' on rank 0")
+
+    def short(comm):
+        problem = scattered(comm, whole)
+        return problem.gather_rows(problem.share.problem.b[comm.rank :])
+
+    assert re.match(r"rank 1: values has shape \(\d+, 3\): the problem", str(refused(2, short)))
+
+
 # ---- values of a solve --------------------------------------------------------------------------
 
 
