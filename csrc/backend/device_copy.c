@@ -248,6 +248,7 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     to->problem = NULL;
     to->scheme = NULL;
     to->schedule = NULL;
+    to->copy_scale = to->gather_scale = NULL; /* devices have no concurrent stages */
     for (int g = 0; g < groups; g++) copy_group(d, g, scratch);
     program->group = d->group;
     to->group = copy_of(d, d->group, groups, sizeof *d->group);

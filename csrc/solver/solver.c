@@ -116,7 +116,10 @@ static cs_status prepare_border(cs_solver *solver, cs_error *error)
                        "weight of order='%s' needs scheme='factorized', 'matrix' or "
                        "'iteration_matrix', and the scheme is '%s'",
                        schedule->order, scheme->name);
-    return schedule->splits_masses ? count_parts(solver, error) : CS_OK;
+    int concurrent = 0;
+    for (int64_t s = 0; s < schedule->stages; s++)
+        concurrent |= schedule->stage[s].kind == CS_CONCURRENT;
+    return schedule->splits_masses && concurrent ? count_parts(solver, error) : CS_OK;
 }
 
 /* solver->schedule <- the schedule of a sweep. */
@@ -474,6 +477,7 @@ static void clear(cs_solver *solver, extent what)
         release_parts(solver);
         cs_packing_release(&solver->packing);
         cs_arena_clear(&solver->kept);
+        solver->schedule = (cs_schedule){0}; /* problems that are divided get none */
     }
     cs_arena_clear(&solver->arena);
 }
@@ -802,7 +806,8 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
     if (solver->network.ranks) cs_network_ranks_begin(solver->network.ranks);
     if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
     if (solver->version != solver->problem->version) {
-        solver->together = watched;
+        /* Ranks do not divide problems, and prepare together, whoever of them watches. */
+        solver->together = watched && !solver->ranks && !solver->network.ranks;
         status = prepare(solver, control, error);
     }
     if (status) return status;

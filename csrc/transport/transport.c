@@ -287,9 +287,12 @@ static cs_status look_around(cs_exchange *exchange, double waited, int ask, cs_e
 void cs_exchange_advance(cs_exchange *exchange)
 {
     int done;
-    cs_error ignored = {0};
-    if (!exchange->running || exchange->transport->failure.status) return;
-    exchange->transport->kind->finish(exchange, &done, &ignored);
+    cs_error own = {0};
+    cs_transport *transport = exchange->transport;
+    if (!exchange->running || transport->failure.status) return;
+
+    /* Requests that have failed tell it once: the end would find them idle. */
+    if (transport->kind->finish(exchange, &done, &own)) give_up(transport, &own);
 }
 
 /* The exchanges under way but this one: their messages may be what the rank that it waits for is waiting for. */
@@ -308,6 +311,10 @@ static cs_status wait_for(cs_exchange *exchange, cs_error *error)
     int looks = 0, done = 0;
     while (!status && !done) {
         advance_others(exchange);
+        if (exchange->transport->failure.status) {
+            status = report(exchange->transport, error);
+            break;
+        }
         kind->rest(exchange, &looks);
         status = kind->finish(exchange, &done, error);
         if (status || done) break;

@@ -93,8 +93,8 @@ cs_status cs_exchange_begin(cs_exchange *exchange, cs_error *error);
  * meanwhile: they may end in another sequence on each rank. */
 cs_status cs_exchange_end(cs_exchange *exchange, cs_error *error);
 
-/* Between begin and end, for long work: sends and receives what can be without waiting. Failures come to light at the
- * end. */
+/* Between begin and end, for long work: sends and receives what can be without waiting. A failure breaks the transport, and
+ * the end tells it. */
 void cs_exchange_advance(cs_exchange *exchange);
 
 /* May be NULL. Not between begin and end, unless the transport is broken. */

@@ -450,6 +450,20 @@ def test_all_ranks_end_at_the_deadline(grid):
     assert all(np.array_equal(found[0].impulses, one.impulses) for one in found)
 
 
+def test_one_rank_may_watch_after_an_update():
+    def work(comm):
+        problem = cs.scenarios.random(60, bodies=30, mu=0.4, rng=3)
+        fixed = {"rtol": None, "atol": None, "max_iterations": 6}
+        solver = cs.csp.Solver(problem, "naive", workers=2, comm=comm, **fixed)
+        solver.solve()
+        problem.update(b=problem.b * 1.5)
+        watch = (lambda state: None) if comm.rank == 1 else None
+        return solver.solve(callback=watch).impulses, solver.solve().impulses
+
+    for found in cs.distributed.run(work, 2, timeout=20):
+        assert np.array_equal(*found)
+
+
 @pytest.mark.parametrize("name", ["factorized", "extreme"])
 def test_a_rank_without_memory_ends_the_set_up_on_all_ranks(name):
     """Each of the first allocations of a solve fails once, on whichever rank makes it."""

@@ -44,6 +44,18 @@ def stacks(count=90, **changes):
     return cs.Problem(whole.J, whole.Minv, b, bodies=whole.bodies, **given)
 
 
+def test_solves_apart_and_whole_take_turns_over_parts():
+    """The schedule of the whole problem goes where the problem is divided again."""
+    options = {"max_iterations": 10, "rtol": 1e-3, "threads": 1}
+    order = cs.orders.partition("slices")
+    solver = cs.Solver(stacks(), method="jacobi", order=order, parts=8, **options)
+    apart = solver.solve().impulses
+    whole = solver.solve(callback=lambda state: None).impulses
+    for _ in range(3):
+        assert np.array_equal(solver.solve().impulses, apart)
+        assert np.array_equal(solver.solve(callback=lambda state: None).impulses, whole)
+
+
 def test_labels_of_components_against_scipy():
     sparse = pytest.importorskip("scipy.sparse")
     problem = stacks(20)

@@ -356,6 +356,17 @@ def test_a_given_matrix_takes_a_weight():
         assert residual(given, sets, result.impulses) <= 1e-8 * (1 + 1e-6)
 
 
+def test_masses_stay_whole_without_a_border():
+    problem = cs.scenarios.random(60, bodies=30, mu=0.4, rng=3)
+    labels = np.zeros(30, dtype=int)
+    fixed = {"rtol": None, "max_iterations": 5, "islands": False, "scheme": "factorized"}
+    found = [
+        cs.solve(problem, order=cs.orders.partition(labels, **options), **fixed).impulses
+        for options in ({}, {"border": "concurrent", "split_masses": True})
+    ]
+    assert np.array_equal(*found)
+
+
 def test_the_call_as_text():
     order = cs.orders.partition("natural", border="concurrent", weight=0.5, split_masses=True)
     text = "partition('natural', border='concurrent', weight=0.5, split_masses=True)"
