@@ -43,7 +43,8 @@ def scatter(
     problem
         The problem, on the rank `root`; what other ranks give is not looked at.
     labels, positions
-        As for `contactsolve.distributed.Problem`, for all bodies, on the rank `root`.
+        As for `contactsolve.distributed.Problem`, for all bodies, on the rank `root`. A problem has
+        no positions of its own: ``labels="bisection"`` always needs `positions`.
     parts, comm
         As for `contactsolve.distributed.Problem`.
     root

@@ -86,7 +86,8 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
     ------
     ValueError
         An order that is not known here, that divides its stages into subtasks, or whose stages are
-        sequential with more than one part.
+        sequential with more than one part; options of a concurrent border for one simultaneous
+        stage.
     """
     settings = order.settings
     if order.subtasks:
@@ -95,6 +96,7 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
             f"ranks: give the order without"
         )
     if simultaneous:
+        _check_flat(order)
         return _one_stage(share, "simultaneous", order.name)
     if order.name == "natural" and share.parts == 1:
         return _one_stage(share, "sequential", order.name)
@@ -128,6 +130,16 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
 
 def _subtasks_of(order: Order) -> str:
     return "single contacts" if order.subtasks < 0 else f"subtasks ({order.subtasks})"
+
+
+def _check_flat(order: Order) -> None:
+    """Refuse options of a concurrent border for one simultaneous stage, as `cs_plan_make` does."""
+    for name in ("split_masses", "weight"):
+        if name in order.settings:
+            raise ValueError(
+                f"{name} of order='{order.name}' is for methods whose contacts see each other's "
+                f"changes within a sweep, such as 'gauss_seidel': it has no effect here"
+            )
 
 
 def _check_labels(share: Share, order: Order) -> None:
