@@ -106,10 +106,17 @@ def message_of(
     worst: Worst,
     info: dict[str, Any],
     asked: str,
-    facts: Facts,
+    facts: Facts | None,
     given: Given,
 ) -> str:
-    """Return how a solve ended and, if it did not converge, what to try, as text."""
+    """Return how a solve ended and, if it did not converge, what to try, as text.
+
+    Without `facts` there is no advice that depends on the problem.
+    """
+
+    def tries() -> str:
+        return "" if facts is None else f". Try {advice(info, status, facts, given)}"
+
     reached = f"natural map {natural_map:.2e} N s (scaled {scaled:.1e})"
     if status == "converged":
         return f"converged after {iterations} iterations: {reached}, {asked}"
@@ -123,8 +130,8 @@ def message_of(
     if status == "diverging":
         return (
             f"diverging: the residual kept growing after {info['rollbacks']} halvings of R; the "
-            f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}. Try "
-            f"{advice(info, status, facts, given)}"
+            f"iterate of sweep {info['best_iteration']} is returned, {reached}{where}"
+            f"{tries()}"
         )
     if status in ("stalled", "wandering"):
         low, middle, high = info["band"]
@@ -132,23 +139,22 @@ def message_of(
         return (
             f"{status} after {iterations} iterations: the scaled natural map {what} between "
             f"{low:.1e} and {high:.1e} (median {middle:.1e}); the iterate of iteration "
-            f"{info['best_iteration']} is returned, {reached}{where}. Try "
-            f"{advice(info, status, facts, given)}"
+            f"{info['best_iteration']} is returned, {reached}{where}"
+            f"{tries()}"
         )
     if status == "max_seconds":
         return (
             f"not converged after {iterations} iterations in max_seconds: "
-            f"{reached}{where}; asked was {asked}. Try {advice(info, status, facts, given)}"
+            f"{reached}{where}; asked was {asked}{tries()}"
         )
     if asked == "rtol=None, atol=None":
         return f"{iterations} iterations made, as requested: {reached}{where}"
-    if "pivots" in info:
+    if "pivots" in info and facts is not None:
         return _message_of_pivots(
             iterations, f"{reached}{where}; asked was {asked}", info, facts, given
         )
     return (
-        f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}. Try "
-        f"{advice(info, status, facts, given)}"
+        f"not converged after {iterations} iterations: {reached}{where}; asked was {asked}{tries()}"
     )
 
 

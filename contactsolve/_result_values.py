@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._advice import Facts
 from ._description import Description
 from ._report import Worst, message_of
 from .inspection import set_in_words
@@ -104,9 +105,13 @@ class ResultValues:
             self._worst(),
             self.info(),
             described.asked,
-            described.facts,
+            self._facts(),
             described.given(started=self._started),
         )
+
+    def _facts(self) -> Facts | None:
+        """Return facts of the problem for advice."""
+        return self._described.facts
 
     def info(self) -> dict[str, Any]:
         answer, status = self._answer, self._answer.status

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from ._options import count, flag, number, word
 from ._suggestions import hint, with_suggestion
 
@@ -83,6 +85,9 @@ class Option:
             return word(self.name, value)
         if self.kind == "flag":
             return float(flag(self.name, value))
+        if isinstance(value, (str, bytes, bool, np.bool_)):
+            wanted = "an integer" if self.kind == "count" else "a number"
+            raise TypeError(f"{self.name} is {value!r}: {wanted} is needed")
         if self.kind == "count":
             return float(count(self.name, value, int(self.least), self.most))
         return number(self.name, value)

@@ -34,8 +34,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from . import _core, orders, schemes
 from ._channels import Alternation, Channel, Poisoned, run
+from ._layout import Layout
 from ._options import count
 from ._specific_options import Named, Option, document, maker, options_of, taken
 from ._suggestions import hint, missing
@@ -250,7 +253,7 @@ class Solver(_Solver):
         **options: Any,
     ) -> None:
         if not isinstance(problem, Problem):
-            raise TypeError(f"problem is {type(problem).__name__}: Solver takes one Problem")
+            raise _wrong_problem(problem)
         chosen = _chosen(network)
         name = chosen.name
         workers = count("workers", workers, 1, _MOST_WORKERS)
@@ -274,11 +277,13 @@ class Solver(_Solver):
             self._make(way)
             self._core.connect(name, workers, chosen.options())
             return
+        # What the caller has given comes first, because the rest follows from it.
+        own = {"network": str(chosen), "workers": workers}
+        ranks.require_equal({**own, "page": way.page, "unsafe_below": way.unsafe_below})
+        ranks.compare(problem)
         ranks.together(self._make, way)
         asked = {key: repr(value) for key, value in self.asked.items() if key not in _OF_A_RANK}
-        alike = {"network": str(chosen), "workers": workers, "kernel": self.info["kernel"]}
-        ranks.require_equal({**asked, **alike})
-        ranks.compare(problem)
+        ranks.require_equal({**asked, "kernel": self.info["kernel"]})
         ranks.trying(lambda: self._core.connect(name, workers, chosen.options(), ranks.transport))
 
     def _make(self, way: _Division) -> None:
@@ -339,13 +344,8 @@ class Solver(_Solver):
             return super()._start(b, mu, initial, callback)
         start: Start = self._ranks.together(super()._start, b, mu, initial, callback)
         self._ranks.compare(self.problem)
-        self._ranks.require_equal(
-            {
-                "b": _digest(start.b),
-                "mu": _digest(start.parameters),
-                "initial": _digest((start.impulses, start.index_set)),
-            }
-        )
+        given = {"b": start.b, "mu": start.parameters}
+        self._ranks.require_same({**given, "initial": (start.impulses, start.index_set)})
         return start
 
     @property
@@ -413,15 +413,64 @@ class _Ranks:
         changed = self._compared != problem.updates
         if not any(self.comm.allgather(changed)):
             return
-        self.require_equal({"problem": _digest(problem.__getstate__()[1:])})
+        self.require_same(_values_of(problem), "problem")
         self._compared = problem.updates
 
+    def require_same(self, values: dict[str, Any], whole: str = "") -> None:
+        """Raise ValueError on all ranks if arrays differ between them, with their names.
 
-def _digest(values: Any) -> str:
-    """Return a name of these values: equal ones have the same."""
-    if values is None:
-        return "not given"
-    return hashlib.blake2b(pickle.dumps(values, protocol=5), digest_size=16).hexdigest()
+        The names are those of parts of `whole`, or stand by themselves.
+        """
+        first, *others = self.comm.allgather({name: _digest(v) for name, v in values.items()})
+        for rank, other in enumerate(others, 1):
+            names = [name for name in {**first, **other} if first.get(name) != other.get(name)]
+            if names:
+                what, where = (whole, f" (in {', '.join(names)})") if whole else (names[0], "")
+                raise ValueError(
+                    f"{what} differs between rank 0 and rank {rank}{where}: all ranks need the same"
+                )
+
+
+def _digest(values: Any) -> bytes:
+    """Return a digest of these values: equal ones have the same."""
+    return hashlib.blake2b(pickle.dumps(values, protocol=5), digest_size=16).digest()
+
+
+def _values_of(problem: Problem) -> dict[str, Any]:
+    """Return what a problem is made of, by the names of the arguments of `Problem`."""
+    _, matrix, values = problem.__getstate__()
+    if matrix is not None:
+        entries, operator, compliance = matrix
+        b, rows, _ = values
+        shared = {"A": (entries, operator), "compliance": compliance, "b": b, "rows": rows}
+        return {**shared, **_parameters_of(problem._groups[0], "")}
+    inverse_masses, groups = values
+    named: dict[str, Any] = {"Minv": inverse_masses}
+    for g, (jacobian, bodies, b, _, compliance) in enumerate(groups):
+        at = f"[{g}]" if problem.grouped else ""
+        own = {"J": jacobian, "bodies": bodies, "b": b, "compliance": compliance}
+        named |= {f"{name}{at}": value for name, value in own.items()}
+        named |= _parameters_of(problem._groups[g], at)
+    return named
+
+
+def _parameters_of(group: Layout, at: str) -> dict[str, Any]:
+    """Return the name of the set of a group, and its parameters for each contact."""
+    named: dict[str, Any] = {f"sets{at}": group.set.name}
+    for one in group.set.values:
+        named[f"{one.name}{at}"] = np.ascontiguousarray(one.spread(*group.shape))
+    return named
+
+
+def _wrong_problem(given: Any) -> TypeError:
+    """Return the error for a problem of another type."""
+    kind = type(given)
+    if kind.__name__ == "Problem" and kind.__module__.startswith("contactsolve.distributed"):
+        return TypeError(
+            "problem is a distributed.Problem: networks need the whole contactsolve.Problem on "
+            "each rank, as problem.gather() returns it; distributed.solve takes this one"
+        )
+    return TypeError(f"problem is {kind.__name__}: Solver takes one Problem")
 
 
 def _check_effect(

@@ -176,11 +176,17 @@ def check(result: Result, count: int) -> Check:
 def set_in_words(problem: Problem, contact: int, row: int) -> str:
     """Return the name of a coupled set from its first row in the block."""
     end = 0
-    for group in problem._groups:
+    for g, group in enumerate(problem._groups):
         end += group.contacts
         if contact < end:
-            return _part_of_block(_core.describe_set(group.set.name, group.rows), row)
+            return set_of_group_in_words(problem, g, row)
     return ""
+
+
+def set_of_group_in_words(problem: Problem, g: int, row: int) -> str:
+    """Return the name of a coupled set of a contact of group g, from its first row in the block."""
+    group = problem._groups[g]
+    return _part_of_block(_core.describe_set(group.set.name, group.rows), row)
 
 
 def _part_of_block(described: dict[str, Any], row: int) -> str:

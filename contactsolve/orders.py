@@ -243,11 +243,15 @@ def subtasks(order: Any = "natural", count: int = 100, *, weighted: bool = True)
     Raises
     ------
     TypeError, ValueError
-        `count` is not an integer of 1 or more, or `order` is not an order.
+        `count` is not an integer of 1 or more, `weighted` is not a truth value, or `order` is not
+        an order.
     """
+    if isinstance(count, (bool, np.bool_)):
+        raise TypeError(f"count is {count!r}: an integer is needed")
     if index("count", count) < 1:
         raise ValueError(f"count is {count}: at least 1 is needed")
-    return replace(chosen(order), subtasks=int(count), weighted_subtasks=bool(weighted))
+    weighs = flag("weighted", weighted)
+    return replace(chosen(order), subtasks=int(count), weighted_subtasks=weighs)
 
 
 @_with_text
@@ -421,9 +425,14 @@ def chosen(order: Any) -> Order:
         name = getattr(order, "__name__", "")
         advice = f"call it, orders.{name}(...)" if name in __all__ else "a name is needed"
         raise TypeError(f"order is {order!r}: {advice}")
-    if not isinstance(order, str):
-        return given(order)
-    return _PLAIN.get(order) or Order(order)
+    if isinstance(order, str):
+        return _PLAIN.get(order) or Order(order)
+    if order is None or isinstance(order, (int, float)) or getattr(order, "ndim", 1) == 0:
+        raise TypeError(
+            f"order is {order!r}: a name, an object of contactsolve.orders or a permutation of the "
+            f"contacts is needed"
+        )
+    return given(order)
 
 
 def names() -> list[str]:

@@ -286,11 +286,11 @@ def _compare(kind: str, what: str, name: str, again: np.ndarray, rows: Any, orig
         return
     first = again[wrong[0]]
     at = np.unravel_index(int(differ[wrong[0]].argmax()), array.shape[1:])
-    index = f" entry {', '.join(str(int(i)) for i in at)}" if at else ""
+    index = f"entry {', '.join(str(int(i)) for i in at)}" if at else "the label"
     sides = " and ".join(
         f"{shortest(array[i][at] if at else array[i])} on rank {origin.rank[i]} "
         f"({what}[{origin.place[i]}])"
         for i in (first, first + 1)
     )
     reason = "one rank owns a body" if name == "label" else "all ranks that give it need the same"
-    raise FoundError(f"{_ARGUMENT[name]}:{index} of {kind} {rows.ids[first]} is {sides}: {reason}")
+    raise FoundError(f"{_ARGUMENT[name]}: {index} of {kind} {rows.ids[first]} is {sides}: {reason}")

@@ -6,6 +6,7 @@ All ranks call each function here, in the same order.
 from __future__ import annotations
 
 import builtins
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ __all__ = [
     "fetch",
     "owner_of_part",
     "range_of",
+    "require_alike",
     "require_equal",
     "together",
     "widened",
@@ -107,15 +109,12 @@ def require_equal(comm: Communicator, what: dict[str, Any]) -> None:
     comm
         Communicator.
     what
-        Values by name; each is compared with that of rank 0.
+        Values by name; each is compared with that of rank 0. Messages show strings as they are, and
+        others by `repr`.
     """
     every = comm.allgather(what)
     for rank, other in enumerate(every):
-        if other.keys() != every[0].keys():
-            raise ValueError(
-                f"rank {rank} makes another call than rank 0: it compares {', '.join(other)}, "
-                f"rank 0 {', '.join(every[0])}"
-            )
+        _require_names(rank, other, every[0])
         for name, value in every[0].items():
             if other[name] != value:
                 raise ValueError(
@@ -124,8 +123,79 @@ def require_equal(comm: Communicator, what: dict[str, Any]) -> None:
                 )
 
 
+def _require_names(rank: int, names: dict[str, Any], first: dict[str, Any]) -> None:
+    """Raise if a rank compares other values than rank 0."""
+    differ = sorted(names.keys() ^ first.keys())
+    if differ and names.keys() & first.keys():
+        has, has_not = (rank, 0) if differ[0] in names else (0, rank)
+        raise ValueError(
+            f"{differ[0]} is given on rank {has} and not on rank {has_not}: all ranks need the same"
+        )
+    if differ:
+        raise ValueError(
+            f"rank {rank} makes another call than rank 0: it compares {', '.join(names)}, "
+            f"rank 0 {', '.join(first)}"
+        )
+
+
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) and " " in value else repr(value)
+    return value if isinstance(value, str) else repr(value)
+
+
+def require_alike(comm: Communicator, arguments: dict[str, Any]) -> None:
+    """Raise ValueError on all ranks if an argument of a call differs between ranks.
+
+    Parameters
+    ----------
+    comm
+        Communicator.
+    arguments
+        Arguments as the caller gave them, by name. Numbers, strings and arrays are compared by
+        their values, other objects by their types.
+    """
+    # Arrays of one shape are described by a digest, and looked at only where it differs.
+    described = {name: _described(value) for name, value in arguments.items()}
+    every = comm.allgather(described)
+    for name, ours in every[0].items():
+        theirs = [other.get(name) for other in every]
+        is_array = all(isinstance(one, tuple) and one[0] == ours[0] for one in theirs)
+        if is_array and any(one != ours for one in theirs):
+            _require_entries(comm, name, np.asarray(arguments[name]))
+    require_equal(
+        comm,
+        {name: one[0] if isinstance(one, tuple) else one for name, one in described.items()},
+    )
+
+
+def _described(value: Any) -> str | tuple[str, str]:
+    """Return a text of an argument, with a digest if it is an array."""
+    if isinstance(value, (list, tuple, np.ndarray)):
+        try:
+            array = np.asarray(value)
+        except ValueError:  # of lists of different lengths
+            return repr(value)
+        if array.dtype.kind in "biuf":
+            digest = hashlib.sha256(array.astype(np.float64).tobytes()).hexdigest()
+            return f"an array of shape {array.shape}", digest
+        return repr(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    return f"an object of type {type(value).__name__}"
+
+
+def _require_entries(comm: Communicator, name: str, array: np.ndarray) -> None:
+    """Raise on all ranks for the first entry that differs from that of rank 0."""
+    every = comm.allgather(array)
+    for rank, other in enumerate(every):
+        differ = np.argwhere((other != every[0]) & ~(np.isnan(other) & np.isnan(every[0])))
+        if len(differ):
+            at = tuple(differ[0])
+            raise ValueError(
+                f"{name}[{', '.join(map(str, at))}] is {other[at]} on rank {rank} and "
+                f"{every[0][at]} on rank 0: all ranks need the same"
+            )
 
 
 # ---- rows that travel ---------------------------------------------------------------------------

@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contactsolve._optional import optional
-from contactsolve.distributed._collective import Communicator, Spread, range_of, together
+from contactsolve.distributed._collective import (
+    Communicator,
+    Spread,
+    range_of,
+    require_equal,
+    together,
+)
 from contactsolve.distributed._gather import gathered_contacts, gathered_rows, problem_rows
 from contactsolve.distributed._given import (
     BlockKind,
@@ -98,10 +104,13 @@ def write_pieces(
 
     Raises
     ------
+    ValueError
+        On all ranks: the path or `overwrite` differs between ranks.
     FileExistsError, FileNotFoundError, ImportError, OSError
         On all ranks. No file of this call remains, and an existing one is as it was.
     """
-    target = Path(path)
+    target = together(comm, Path, path)
+    require_equal(comm, {"path": repr(str(target)), "overwrite": bool(overwrite)})
     together(comm, _check_target, target, overwrite)
     mark = comm.allgather(secrets.token_hex(4))[0]
     digits = max(_LONGEST, len(str(comm.size - 1)))

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from contactsolve._arrays import real_array
 from contactsolve._layout import join
-from contactsolve.distributed._collective import Communicator
+from contactsolve.distributed._collective import Communicator, together
 from contactsolve.distributed._given import BodyRows, ContactRows, local_problem
 from contactsolve.distributed._ranges import ranges_of, rows_by_group, spread_rows
-from contactsolve.distributed._share import Share
+from contactsolve.distributed._share import Share, ids_by_group
 from contactsolve.problem import Problem
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "gathered_problem",
     "gathered_rows",
     "problem_rows",
+    "rows_of_share",
 ]
 
 
@@ -61,7 +63,7 @@ def gathered_labels(share: Share, root: int | None) -> np.ndarray | None:
 def gathered_rows(share: Share, values: Any, root: int | None) -> Any:
     """Return rows of all contacts; see `Problem.gather_rows`."""
     problem = share.problem
-    own = spread_rows(share, problem_rows(problem, values))
+    own = spread_rows(share, together(share.comm, problem_rows, problem, values))
     every = _everything(share.comm, root, own)
     if every is None:
         return None
@@ -93,3 +95,24 @@ def problem_rows(problem: Problem, values: Any) -> list[np.ndarray]:
     """Return values of the rows of a problem as one array ``(K, m)`` for each group."""
     flat = join(problem._groups, problem.grouped, "values", values)
     return rows_by_group(flat, [layout.shape for layout in problem._groups])
+
+
+def rows_of_share(share: Share, values: Any) -> Any:
+    """Return a share's rows of values of all contacts; see `Problem.share_rows`."""
+    ids, grouped = ids_by_group(share.contact, share.contact_first), share.structure.grouped
+    counts = np.diff(share.contact_first).tolist()
+    if grouped and not (isinstance(values, (list, tuple)) and len(values) == len(counts)):
+        raise ValueError(f"values needs a list with one array for each group ({len(counts)})")
+    found = []
+    for g, (value, own, count) in enumerate(
+        zip(values if grouped else [values], ids, counts, strict=True)
+    ):
+        name = f"values[{g}]" if grouped else "values"
+        array = real_array(name, value)
+        if not array.ndim or len(array) != count:
+            raise ValueError(
+                f"{name} has shape {array.shape}: one row for each of all {count} contacts is "
+                f"needed"
+            )
+        found.append(array[own])
+    return found if grouped else found[0]

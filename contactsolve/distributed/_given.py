@@ -136,6 +136,8 @@ class Given(NamedTuple):
         of the rank's own bodies.
     totals
         Bodies of each group on all ranks, if contacts have their numbers.
+    has_contact_ids, has_body_ids
+        Whether the ids are given, rather than 0, 1, 2, ... by default.
     """
 
     structure: Structure | None
@@ -145,6 +147,8 @@ class Given(NamedTuple):
     has_positions: bool
     is_numbered: bool = False
     totals: tuple[int, ...] = ()
+    has_contact_ids: bool = True
+    has_body_ids: bool = True
 
 
 NOTHING = Given(None, (), (), False, False)
@@ -222,7 +226,13 @@ def given_of(
     kinds = tuple(BodyKind(one.shape[1], one.ndim == 2) for one in inverses)
     structure = Structure(tuple(blocks), kinds, problem.grouped)
     return Given(
-        structure, tuple(contacts), tuple(bodies), labels is not None, positions is not None
+        structure,
+        tuple(contacts),
+        tuple(bodies),
+        labels is not None,
+        positions is not None,
+        has_contact_ids=contact_ids is not None,
+        has_body_ids=body_ids is not None,
     )
 
 

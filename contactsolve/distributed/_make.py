@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from contactsolve import scenarios
 from contactsolve._arrays import finite_array, index_array
-from contactsolve.distributed._collective import Communicator, require_equal, together
+from contactsolve.distributed._collective import (
+    Communicator,
+    FoundError,
+    require_alike,
+    require_equal,
+    together,
+)
 from contactsolve.distributed._communicators import communicator
 from contactsolve.distributed._files import read_given
 from contactsolve.distributed._given import NOTHING, Given, given_of
@@ -36,7 +43,8 @@ def scatter(
     problem
         The problem, on the rank `root`; what other ranks give is not looked at.
     labels, positions
-        As for `contactsolve.distributed.Problem`, for all bodies, on the rank `root`.
+        As for `contactsolve.distributed.Problem`, for all bodies, on the rank `root`. A problem has
+        no positions of its own: ``labels="bisection"`` always needs `positions`.
     parts, comm
         As for `contactsolve.distributed.Problem`.
     root
@@ -96,7 +104,8 @@ def read(
         As for `contactsolve.distributed.Problem`, but for all bodies, on every rank. Default:
         the labels of the file, or ``"natural"`` if it has none.
     parts, comm
-        As for `contactsolve.distributed.Problem`; by default the parts of the file.
+        As for `contactsolve.distributed.Problem`; by default the parts of the file. Another number
+        of parts than that of the file needs `labels` or `positions`, too.
 
     Returns
     -------
@@ -105,17 +114,39 @@ def read(
     Raises
     ------
     FileNotFoundError, ValueError, ImportError
-        On all ranks, as for `contactsolve.load_problem` and `contactsolve.distributed.Problem`.
+        On all ranks, as for `contactsolve.load_problem` and `contactsolve.distributed.Problem`; if
+        ranks give different arguments.
     """
     comm = communicator(comm)
+    where = together(comm, lambda: str(Path(path)))
+    require_alike(comm, {"path": where, "parts": parts, "labels": labels, "positions": positions})
 
     def given() -> tuple[Given, str, int | None]:
         found, name, of_file = read_given(path, comm.rank, comm.size)
         changed = _relabelled(found, labels, positions)
-        return changed, name, of_file if labels is None and positions is None else None
+        if labels is not None or positions is not None:
+            of_file = None
+        if of_file is not None:
+            _require_parts_of(of_file, parts, comm.size)
+        return changed, name, of_file
 
     found, name, of_file = together(comm, given)
     return Problem._of(comm, found, labels, of_file if parts is None else parts, name)
+
+
+def _require_parts_of(of_file: int, parts: int | None, ranks: int) -> None:
+    """Raise if the labels of a file are of another number of parts than wanted, or of too few."""
+    if parts is not None and parts != of_file:
+        raise FoundError(
+            f"parts is {parts!r}, but the labels of the file are of {of_file} parts: give labels= "
+            f"as well, as labels='natural'"
+        )
+    if of_file < ranks:
+        raise FoundError(
+            f"the labels of the file are of {of_file} parts, but there are {ranks} ranks, each of "
+            f"which needs a part: give parts={ranks} or more, and labels= as well, as "
+            f"labels='natural'. Results depend on parts, not on ranks"
+        )
 
 
 def _relabelled(given: Given, labels: Any, positions: Any) -> Given:
@@ -170,7 +201,7 @@ def scenario(
     parts, comm
         As for `contactsolve.distributed.Problem`.
     **parameters
-        Parameters of the scenario.
+        Parameters of the scenario, the same on all ranks.
 
     Returns
     -------
@@ -179,7 +210,8 @@ def scenario(
     Raises
     ------
     ValueError, TypeError
-        On all ranks, as for the scenario and for `contactsolve.distributed.Problem`.
+        On all ranks, as for the scenario and for `contactsolve.distributed.Problem`; if ranks give
+        different arguments.
 
     Examples
     --------
@@ -188,6 +220,8 @@ def scenario(
     63
     """
     comm = communicator(comm)
+    alike = {"parts": parts} | ({"labels": labels} if isinstance(labels, str) else {})
+    require_alike(comm, {"name": name, **alike, **parameters})
     if name in PIECES:
         given, title = PIECES[name](comm, **parameters)
         if labels is not None and not isinstance(labels, str):

@@ -21,7 +21,10 @@ def _ball_grid(comm: Communicator, **parameters: Any) -> tuple[Given, str]:
     """Return a rank's piece of `contactsolve.scenarios.ball_grid`, and the name of the problem."""
 
     def piece() -> tuple[GridPiece, Any, str]:
-        call = inspect.signature(ball_grid).bind(**parameters)
+        try:
+            call = inspect.signature(ball_grid).bind(**parameters)
+        except TypeError as error:
+            raise TypeError(f"ball_grid() {error}") from None
         call.apply_defaults()
         given = dict(call.arguments)
         shape, mu = grid_shape(given.pop("shape")), given.pop("mu")

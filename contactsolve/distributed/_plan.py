@@ -85,10 +85,18 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
     Raises
     ------
     ValueError
-        An order that is not known here, or whose stages are sequential with more than one part.
+        An order that is not known here, that divides its stages into subtasks, or whose stages are
+        sequential with more than one part; options of a concurrent border for one simultaneous
+        stage.
     """
     settings = order.settings
+    if order.subtasks:
+        raise ValueError(
+            f"order={order!r} divides stages into {_subtasks_of(order)}, which is not available on "
+            f"ranks: give the order without"
+        )
     if simultaneous:
+        _check_flat(order)
         return _one_stage(share, "simultaneous", order.name)
     if order.name == "natural" and share.parts == 1:
         return _one_stage(share, "sequential", order.name)
@@ -118,6 +126,20 @@ def plan_of(share: Share, order: Order, *, simultaneous: bool = False) -> Plan:
             f"or an order with stages, such as 'colored'"
         )
     raise ValueError(f"order={order!r} is not for distributed problems: known are {_KNOWN}")
+
+
+def _subtasks_of(order: Order) -> str:
+    return "single contacts" if order.subtasks < 0 else f"subtasks ({order.subtasks})"
+
+
+def _check_flat(order: Order) -> None:
+    """Refuse options of a concurrent border for one simultaneous stage, as `cs_plan_make` does."""
+    for name in ("split_masses", "weight"):
+        if name in order.settings:
+            raise ValueError(
+                f"{name} of order='{order.name}' is for methods whose contacts see each other's "
+                f"changes within a sweep, such as 'gauss_seidel': it has no effect here"
+            )
 
 
 def _check_labels(share: Share, order: Order) -> None:

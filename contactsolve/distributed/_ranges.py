@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,7 +159,7 @@ def spread_velocities(share: Share, values: list[np.ndarray]) -> list[np.ndarray
     ]
 
 
-def rows_by_group(values: np.ndarray, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+def rows_by_group(values: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     """Return a flat vector as one array of such a shape for each group."""
     sizes = [int(np.prod(shape)) for shape in shapes]
     parts = np.split(np.ravel(values), np.cumsum(sizes)[:-1]) if sizes else []

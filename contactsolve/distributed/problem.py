@@ -11,7 +11,12 @@ import numpy as np
 
 from contactsolve._version import __version__
 from contactsolve.distributed._catalogue import Catalogue
-from contactsolve.distributed._collective import Communicator, require_equal, together
+from contactsolve.distributed._collective import (
+    Communicator,
+    require_alike,
+    require_equal,
+    together,
+)
 from contactsolve.distributed._communicators import communicator
 from contactsolve.distributed._given import Given, Structure, given_of
 from contactsolve.distributed._labels import LABELLINGS, set_labels
@@ -43,7 +48,8 @@ class Problem:
     contact_ids
         Number of each contact in the whole problem, ``(K,)``, from 0 without gaps; a list with one
         array for each group if there are groups. Several ranks may give a contact, with the same
-        data. Default: 0, 1, 2, ..., which is right if one rank gives all.
+        data. Default: 0, 1, 2, ..., if no other rank gives contacts; with those of several ranks
+        all of these need ids.
     body_ids
         The same for bodies, ``(n,)``. Each rank gives the bodies of its contacts.
     labels
@@ -77,7 +83,8 @@ class Problem:
     ------
     ValueError, TypeError
         On all ranks, with the rank, the argument, the index and the value: input that
-        `contactsolve.Problem` refuses; ids out of range; a contact or body that no rank gives, or
+        `contactsolve.Problem` refuses; ids that are missing where several ranks give contacts or
+        bodies; ids out of range; a contact or body that no rank gives, or
         that ranks give with different data; a body with different labels, which two ranks would
         own; labels outside of the parts; more ranks than parts; groups, parts or versions of
         contactsolve that differ between ranks; functions as sets, and a given matrix.
@@ -144,6 +151,7 @@ class Problem:
     ) -> None:
         """Make the share from what all ranks give."""
         structure = _structure(comm, given)
+        _require_ids(comm, given)
         strategy = together(comm, _strategy, given, labels)
         strategy, parts = _agreed(comm, given, strategy, parts)
         together(comm, _check_labels, given, strategy, parts)
@@ -221,11 +229,11 @@ class Problem:
         Raises
         ------
         ValueError
-            There is no such rank.
+            On all ranks: there is no such rank, or ranks give different ones.
         """
         from contactsolve.distributed._gather import gathered_problem
 
-        return gathered_problem(self.share, _root(self.comm, root), self.name)
+        return gathered_problem(self.share, _root(self.comm, root, "gather"), self.name)
 
     def gather_labels(self, root: int | None = None) -> np.ndarray | None:
         """Return the part of each body, ``(all_bodies,)``, 0 for immovable ones.
@@ -235,7 +243,7 @@ class Problem:
         """
         from contactsolve.distributed._gather import gathered_labels
 
-        return gathered_labels(self.share, _root(self.comm, root))
+        return gathered_labels(self.share, _root(self.comm, root, "gather_labels"))
 
     def gather_rows(self, values: Any, root: int | None = None) -> Any:
         """Return rows of all contacts from those of each rank's share.
@@ -254,7 +262,41 @@ class Problem:
         """
         from contactsolve.distributed._gather import gathered_rows
 
-        return gathered_rows(self.share, values, _root(self.comm, root))
+        return gathered_rows(self.share, values, _root(self.comm, root, "gather_rows"))
+
+    def share_rows(self, values: Any) -> Any:
+        """Return the rows of this rank's share from those of all contacts: undoes `gather_rows`.
+
+        `Solver.solve` takes such rows as `b`, `mu` and `initial`. All ranks call this together.
+
+        Parameters
+        ----------
+        values
+            By id, for all contacts: ``(all_contacts, ...)``, or a list with one such array for each
+            group if there are groups. Each rank has its own copy, of which it uses its rows.
+
+        Returns
+        -------
+        np.ndarray or list
+            Rows of the contacts of ``share.problem``, for each group if there are groups.
+
+        Raises
+        ------
+        ValueError, TypeError
+            On all ranks, with the rank: arrays of another length.
+
+        Examples
+        --------
+        >>> import contactsolve as cs
+        >>> problem = cs.distributed.scenario("ball_grid", shape=3, parts=4)
+        >>> solver = cs.distributed.Solver(problem)
+        >>> result = solver.solve()
+        >>> solver.solve(initial=problem.share_rows(result.gather())).iterations
+        0
+        """
+        from contactsolve.distributed._gather import rows_of_share
+
+        return together(self.comm, rows_of_share, self.share, values)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the problem to HDF5 files, one for each rank, under a file of virtual datasets.
@@ -272,6 +314,8 @@ class Problem:
 
         Raises
         ------
+        ValueError
+            On all ranks: `path` or `overwrite` differs between ranks.
         FileExistsError, FileNotFoundError, ImportError
             On all ranks, as for `contactsolve.Problem.save`.
         """
@@ -288,7 +332,9 @@ def _array(labels: Any) -> Any:
     return None if isinstance(labels, str) else labels
 
 
-def _root(comm: Communicator, root: int | None) -> int | None:
+def _root(comm: Communicator, root: int | None, call: str) -> int | None:
+    """Return the rank that gets what is gathered, the same on all ranks."""
+    require_alike(comm, {"call": call, "root": root})
     if root is not None and not 0 <= operator.index(root) < comm.size:
         raise ValueError(f"root is {root}: there are {comm.size} ranks, numbered from 0")
     return root
@@ -322,6 +368,26 @@ def _shown(part: Any) -> str:
     if isinstance(part, bool):
         return "a list of groups" if part else "arrays"
     return "; ".join(map(repr, part)) or "none"
+
+
+def _require_ids(comm: Communicator, given: Given) -> None:
+    """Raise on all ranks if several ranks give contacts or bodies, and some of them without ids.
+
+    The defaults of two ranks would take different contacts or bodies for the same ones.
+    """
+    counts = [sum(len(rows.ids) for rows in one) for one in (given.contacts, given.bodies)]
+    every = comm.allgather((counts, (given.has_contact_ids, given.has_body_ids)))
+    for k, (name, what) in enumerate({"contact_ids": "contacts", "body_ids": "bodies"}.items()):
+        givers = [rank for rank, (count, _) in enumerate(every) if count[k]]
+        without = [rank for rank in givers if not every[rank][1][k]]
+        if len(givers) > 1 and without:
+            rank = without[0]
+            other = next(one for one in givers if one != rank)
+            raise ValueError(
+                f"rank {rank}: {name} is missing, and rank {other} gives {what}, too: give the "
+                f"number of each of the {every[rank][0][k]} {what} in the whole problem on all "
+                f"ranks that give any, or give the problem on one rank alone"
+            )
 
 
 def _strategy(given: Given, labels: Any) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -15,21 +14,17 @@ from contactsolve import solver as one_process
 from contactsolve._activity import is_activity
 from contactsolve._devices import load
 from contactsolve._options import count, flag, most_seconds, number
-from contactsolve._report import Worst
 from contactsolve._result_values import ResultValues
-from contactsolve.distributed._collective import (
-    deliver,
-    owner_of_part,
-    require_equal,
-    together,
-)
+from contactsolve.distributed._collective import owner_of_part, require_equal, together
 from contactsolve.distributed._comm import Communicator
 from contactsolve.distributed._communicators import alone
-from contactsolve.distributed._gather import problem_rows
+from contactsolve.distributed._copies import compare_copies, require_equal_copies
 from contactsolve.distributed._keeper import Keeper, alike_of, arguments_of
 from contactsolve.distributed._mpi import communicator
 from contactsolve.distributed._plan import plan_of
+from contactsolve.distributed._ranges import rows_by_group
 from contactsolve.distributed._share import Share
+from contactsolve.distributed._values import RankValues
 from contactsolve.distributed.problem import Problem
 from contactsolve.orders import Order, chosen
 from contactsolve.result import History
@@ -44,7 +39,7 @@ T = TypeVar("T")
 _NOT_HERE = {
     "parts": "the problem has its parts: give them to distributed.Problem",
     "rng": "no order for ranks is random",
-    "islands": "islands are never solved separately on ranks",
+    "islands": "islands are never solved separately on ranks, as with islands=False",
 }
 # Options that may differ between ranks.
 _OF_A_RANK = ("threads", "exact_threads", "max_setup_seconds")
@@ -105,6 +100,8 @@ class Solver:
         self.problem, self._verify = problem, bool(verify)
         comm, share, given = problem.comm, problem.share, {**options}
         order: Any = given.pop("order", "partition")
+        if given.get("islands") is False:  # as on ranks
+            del given["islands"]
         choice, visits = together(comm, _checked, method, order, given)
         alike = {name: value for name, value in given.items() if name not in _OF_A_RANK}
         described = {"device": repr("cpu")}
@@ -139,7 +136,7 @@ class Solver:
         self._solver = _trying(
             comm,
             lambda: _OnRanks(
-                share.problem, choice, own, transport, _with_threads(comm, given), comm
+                share, self._visitor, choice, own, transport, _with_threads(comm, given)
             ),
         )
 
@@ -170,9 +167,10 @@ class Solver:
         Parameters
         ----------
         b, mu, initial
-            As for `contactsolve.Solver.solve`, for the contacts of ``problem.share.problem``; or a
-            `Result` as `initial`. Copies of a contact on several ranks have equal values. Each of
-            them is given on all ranks or on none.
+            As for `contactsolve.Solver.solve`, for the contacts of ``problem.share.problem``, whose
+            rows `contactsolve.distributed.Problem.share_rows` takes from an array of all contacts;
+            or a `Result` as `initial`. Copies of a contact on several ranks have equal values. Each
+            of them is given on all ranks or on none.
         callback
             Called with a `State` of the rank's contacts after every sweep. `StopIteration` on any
             rank ends the solve on all of them.
@@ -198,7 +196,8 @@ class Solver:
         Raises
         ------
         ValueError, TypeError
-            On all ranks, with the rank: as for `contactsolve.Solver.solve`; a checkpoint of another
+            On all ranks, with the rank: as for `contactsolve.Solver.solve`; different values of one
+            contact on two ranks, for which the message has the contact; a checkpoint of another
             problem, or of other options.
         OSError
             On all ranks: a checkpoint could not be written, which ends the solve, or `resume` does
@@ -399,18 +398,18 @@ class _OnRanks(one_process.Solver):
 
     def __init__(
         self,
-        problem: Any,
+        share: Share,
+        visitor: np.ndarray,
         method: methods.Choice,
-        share: dict[str, Any],
+        described: dict[str, Any],
         transport: _core.Transport,
         options: dict[str, Any],
-        comm: Any,
     ) -> None:
-        self._rank = {"share": share, "transport": transport}
-        self._comm = comm
+        self._rank = {"share": described, "transport": transport}
+        self._share, self._visitor = share, visitor
         self.keeper: Keeper | None = None
         options.setdefault("scheme", "factorized")
-        super().__init__(problem, method=method, order="natural", islands=False, **options)
+        super().__init__(share.problem, method=method, order="natural", islands=False, **options)
 
     def _of_ranks(self) -> dict[str, Any]:
         return self._rank
@@ -419,13 +418,41 @@ class _OnRanks(one_process.Solver):
         return () if self.keeper is None else (self.keeper.begin(b, parameters),)
 
     def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> one_process.Start:
-        comm = self._comm
-        start = together(comm, super()._start, b, mu, initial, callback)
+        comm = self._share.comm
+        start = together(comm, self._own_start, b, mu, initial, callback)
         if comm.size > 1:
             given = {"b": b, "mu": mu, "initial": initial}
             alike = {name: _presence(value) for name, value in given.items()}
             require_equal(comm, alike | arguments_of(self.keeper))
+            self._compare_copies(start)
         return start
+
+    def _own_start(self, b: Any, mu: Any, initial: Any, callback: Any) -> one_process.Start:
+        """Return the start of this rank; the error of a wrong shape tells how to get rows."""
+        try:
+            return super()._start(b, mu, initial, callback)
+        except ValueError as error:
+            if "has shape" not in str(error):
+                raise
+            raise ValueError(
+                f"{error}, for the contacts of problem.share.problem: problem.share_rows(values) "
+                f"takes them from an array of all contacts"
+            ) from None
+
+    def _compare_copies(self, start: one_process.Start) -> None:
+        """Raise on all ranks if ranks give different values of one contact."""
+        groups, share = self.problem._groups, self._share
+        rows = [layout.shape for layout in groups]
+        widths = [sum(kind.widths) for kind in share.structure.blocks]
+        of_sets = [(layout.contacts, q) for layout, q in zip(groups, widths, strict=True)]
+        for name, values, shapes in (
+            ("b", start.b, rows),
+            ("mu", start.parameters, of_sets),
+            ("initial", start.impulses, rows),
+        ):
+            if values is not None:
+                by_group = rows_by_group(values, shapes)
+                require_equal_copies(share, self._visitor, name, by_group)
 
     def _start_of(self, initial: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         if is_activity(initial):
@@ -433,7 +460,8 @@ class _OnRanks(one_process.Solver):
         return super()._start_of(initial)
 
     def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
-        return _RankValues(answer, self.problem, self._described, None, started)
+        firsts = self._share.contact_first
+        return RankValues(answer, self.problem, self._described, started, firsts)
 
     @property
     def info(self) -> dict[str, Any]:
@@ -442,36 +470,6 @@ class _OnRanks(one_process.Solver):
 
 def _presence(value: Any) -> str:
     return "not given" if value is None else "given here"
-
-
-class _RankValues(ResultValues):
-    """The answer of a rank, whose worst contact may be on another one."""
-
-    def _worst(self) -> Worst:
-        answer = self._answer
-        return Worst(answer.worst_block, f"row {answer.worst_row}", answer.worst_velocity)
-
-    def _contacts_of(self, rows: np.ndarray) -> list[int]:
-        # The largest entry of a certificate is 1, on whichever rank it is.
-        return super()._contacts_of(rows) if np.abs(rows).max(initial=0) >= 1e-3 else []
-
-    def _gives_advice(self, status: str) -> bool:  # noqa: ARG002 (advice would differ by rank)
-        return False
-
-    def _message(self) -> str:
-        answer = self._answer
-        if answer.status == "infeasible":
-            most = answer.certified
-            bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
-            return (
-                f"infeasible after {answer.iterations} iterations: the problem has no "
-                f"solution{bound} (info['certificate'])"
-            )
-        return (
-            f"{answer.status} after {answer.iterations} iterations: natural map "
-            f"{answer.natural_map:.2e} N s (scaled {answer.natural_map_scaled:.1e}), "
-            f"{self._described.asked}, worst {self._worst().text()}"
-        )
 
 
 def _result_of(solver: Solver, result: LocalResult) -> Result:
@@ -536,48 +534,6 @@ def _transport_of(comm: Any) -> _core.Transport:
     if comm.size == 1:
         return alone().transport
     return communicator(comm).transport
-
-
-# ---- copies of contacts -------------------------------------------------------------------------
-
-
-def compare_copies(share: Share, visitor: np.ndarray, impulses: Any) -> None:
-    """Compare all copies of impulses of contacts that several ranks have. All ranks call this.
-
-    Parameters
-    ----------
-    share
-        The rank's share.
-    visitor
-        The rank to which each contact belongs, ``(K,)``.
-    impulses
-        ``(K, m)`` of the share's contacts, or a list for each group.
-
-    Raises
-    ------
-    ArithmeticError
-        On all ranks: some copy has other bits. The message names the contact and the ranks.
-    """
-    comm, first, different = share.comm, 0, None
-    for rows in problem_rows(share.problem, impulses):
-        end = first + len(rows)
-        number, owner, bits = share.contact[first:end], visitor[first:end], rows.view(np.int64)
-        copies = np.flatnonzero(owner != comm.rank)
-        (numbers, theirs), senders = deliver(comm, owner[copies], [number[copies], bits[copies]])
-        ours = bits[np.searchsorted(number, numbers)] if len(numbers) else theirs
-        for i in np.flatnonzero((ours != theirs).any(axis=1))[:1]:
-            values = [array[i].view(np.float64).tolist() for array in (ours, theirs)]
-            different = different or (numbers[i], values[0], senders[i], values[1])
-        first = end
-
-    def report() -> None:
-        if different is not None:
-            contact, mine, other, its = different
-            raise ArithmeticError(
-                f"contact {contact} has the impulses {mine} here, and {its} on rank {other}"
-            )
-
-    together(comm, report)
 
 
 # ---- options ------------------------------------------------------------------------------------

@@ -149,6 +149,16 @@ int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,
                                                                           : CS_USUAL_PARTS;
 }
 
+/* Refuses options of a concurrent border for a plan that is to become one simultaneous stage. */
+static cs_status check_flat(const cs_plan *plan, cs_error *error)
+{
+    if (plan->weight == 1 && !plan->splits_masses) return CS_OK;
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "%s of order='%s' is for methods whose contacts see each other's changes within "
+                   "a sweep, such as 'gauss_seidel': it has no effect here",
+                   plan->splits_masses ? "split_masses" : "weight", plan->order);
+}
+
 cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
                        const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
                        cs_error *error)
@@ -169,6 +179,7 @@ cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int fla
     cs_status status = cs_order_settle(order, &settled, own, error);
     settled.parts = (int)cs_parts_of(order, options, problem);
     if (!status) status = order->plan(problem, &settled, scratch, *plan, error);
+    if (!status && flat) status = check_flat(*plan, error);
     if (status) return status;
     if (flat) cs_plan_flatten(*plan, problem->blocks);
 

@@ -199,7 +199,8 @@ cs_status cs_plan_sort_by_owner(const cs_problem *problem, cs_arena *scratch, cs
 int64_t cs_parts_of(const cs_order *order, const cs_order_options *options,
                     const cs_problem *problem);
 
-/* plan <- the plan of `order`, flattened to one simultaneous stage if `flat`, and cut into subtasks. */
+/* plan <- the plan of `order`, flattened to one simultaneous stage if `flat`, and cut into subtasks. Refuses a weight
+ * or split masses of a plan that is flattened, where they have no effect. */
 cs_status cs_plan_make(const cs_problem *problem, const cs_order *order, int flat,
                        const cs_order_options *options, cs_arena *scratch, cs_plan **plan,
                        cs_error *error);

@@ -308,8 +308,8 @@ static void refuse(void *context, int rank)
     if (made)
         status = cs_solver_connect_on_ranks(solver, j->v->network, 2, j->v->own, j->v->owns,
                                             j->transport[rank], &known, &error);
-    j->solved[rank] = status == CS_UNSUPPORTED && known &&
-                      strstr(error.message, "has no processes on several ranks") != NULL;
+    j->solved[rank] =
+        status == CS_UNSUPPORTED && known && strstr(error.message, "cannot run on ranks") != NULL;
     if (made) cs_solver_destroy(solver);
     error = (cs_error){0};
     j->solved[rank] &= cs_transport_agree(j->transport[rank], CS_OK, &error) == CS_OK;

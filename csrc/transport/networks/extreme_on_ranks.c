@@ -64,9 +64,9 @@ cs_status cs_extreme_link(cs_network_run *run, const cs_extreme_options *options
     cs_rank_link *end = cs_arena_take(arena, run->workers - active, sizeof *end);
     if (!options->data)
         status = cs_fail(error, CS_UNSUPPORTED,
-                         "network 'extreme' has no processes on several ranks with "
-                         "messages='numbers': workers read and write the data of contacts where "
-                         "all others do; give messages='data'");
+                         "network 'extreme' cannot run on ranks with messages='numbers', because "
+                         "its workers read and write the data of contacts where all others do: "
+                         "leave out comm=, or give messages='data'");
     if (!status) status = cs_arena_status(arena, error, "a network on ranks");
     status = cs_network_ranks_agree(run->ranks, status, error);
     if (status) return status;

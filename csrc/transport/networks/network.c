@@ -3,6 +3,7 @@
 #include "core/denormals.h"
 #include "core/parallel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CS_NETWORK(name) extern const cs_network cs_network_##name;
@@ -128,15 +129,30 @@ cs_status cs_network_make_link(const cs_network_run *run, cs_rank_link *link, in
     return cs_rank_link_make(link, run->ranks, &shape, error);
 }
 
+/* Refuses a network whose messages are pointers, and names the others. */
+static cs_status refuse_pointers(const cs_network *refused, cs_error *error)
+{
+    /* The others as a list of words, the last one after "or". */
+    char others[160] = "";
+    int last = NETWORKS - 1;
+    while (last > 0 && network[last]->pointers) last--;
+    for (int k = 0; k <= last; k++) {
+        size_t used = strlen(others);
+        const char *join = !used ? "" : k == last ? " or " : ", ";
+        if (!network[k]->pointers)
+            snprintf(others + used, sizeof others - used, "%s'%s'", join, network[k]->name);
+    }
+    return cs_fail(error, CS_UNSUPPORTED,
+                   "network '%s' cannot run on ranks, because its %s: leave out comm=, or use %s",
+                   refused->name, refused->pointers, others);
+}
+
 cs_status cs_network_link(cs_network_run *run, cs_error *error)
 {
     cs_error ignored = {0};
     cs_status status = CS_OK;
     if (!error) error = &ignored;
-    if (run->network->pointers)
-        status =
-            cs_fail(error, CS_UNSUPPORTED, "network '%s' has no processes on several ranks: %s",
-                    run->network->name, run->network->pointers);
+    if (run->network->pointers) status = refuse_pointers(run->network, error);
     else status = run->network->link(run, error);
     return cs_network_ranks_agree(run->ranks, status, error);
 }

@@ -242,14 +242,22 @@ def test_without_ranks_there_is_no_word_of_them(pile):
 # ---- what is refused ----------------------------------------------------------------------------
 
 
+ADVICE = ".*: leave out comm=, or use 'extreme', 'factorized' or 'naive'"
+
+
 @pytest.mark.parametrize(
     ("network", "options", "error", "words"),
     [
         ("iteration_matrix", {}, ValueError, "'iteration_matrix'.*read the impulses of all others"),
-        ("rigid", {}, ValueError, "'rigid' has no processes on several ranks: workers write"),
-        ("relaxed", {}, ValueError, "'relaxed' has no processes on several ranks"),
-        ("relaxed_iteration_matrix", {}, ValueError, "has no processes on several ranks"),
-        (cs.csp.extreme(messages="numbers"), {}, ValueError, "messages='data'"),
+        ("rigid", {}, ValueError, f"'rigid' cannot run on ranks, because .* write {ADVICE}"),
+        ("relaxed", {}, ValueError, f"'relaxed' cannot run on ranks, because .* write {ADVICE}"),
+        ("relaxed_iteration_matrix", {}, ValueError, f"cannot run on ranks, because .* {ADVICE}"),
+        (
+            cs.csp.extreme(messages="numbers"),
+            {},
+            ValueError,
+            "'extreme' cannot run on ranks with messages='numbers', because .* messages='data'",
+        ),
         (cs.csp.naive(channels="apart"), {}, ValueError, "channels is 'apart': no effect on ranks"),
         ("naive", {"workers": 0}, ValueError, "workers is 0"),
         ("naive", {"order": "colored"}, ValueError, "'ranges'"),
@@ -278,12 +286,13 @@ def test_bad_input_is_refused_on_all_ranks(pile, network, options, error, words)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"workers": 4}, "parts is '4' on rank 1"),
-        ({"max_iterations": 4}, "max_iterations is '4' on rank 1"),
-        ({"relaxation": 0.5}, "makes another call"),
+        ({"workers": 4}, "workers is 4 on rank 1 and 3 on rank 0"),
+        ({"network": "factorized", "page": 16}, "network is factorized on rank 1 and naive on"),
+        ({"max_iterations": 4}, "max_iterations is 4 on rank 1"),
+        ({"relaxation": 0.5}, "relaxation is given on rank 1 and not on rank 0"),
         ({"network": cs.csp.naive(copies=1)}, "network is"),
-        ({"problem": 0.5}, "problem is"),
-        ({"initial": 0.25}, "initial is"),
+        ({"problem": 0.5}, r"problem differs between rank 0 and rank 1 \(in mu\): all ranks need"),
+        ({"initial": 0.25}, "initial differs between rank 0 and rank 1: all ranks need the same"),
     ],
 )
 def test_what_differs_between_ranks_is_refused(pile, change, words):
@@ -299,6 +308,64 @@ def test_what_differs_between_ranks_is_refused(pile, change, words):
             cs.csp.solve(comm=comm, **given)
 
     cs.distributed.run(work, 2, timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("network", "name", "values"),
+    [("factorized", "page", (16, 20)), ("relaxed", "unsafe_below", (8, 9))],
+)
+def test_the_argument_that_differs_is_named(pile, network, name, values):
+    def work(comm):
+        words = f"{name} is {values[1]} on rank 1 and {values[0]} on rank 0"
+        with pytest.raises(ValueError, match=words):
+            cs.csp.Solver(pile, network, workers=3, comm=comm, **{name: values[comm.rank]})
+
+    cs.distributed.run(work, 2, timeout=20)
+
+
+def test_values_that_differ_are_named(pile):
+    given = cs.Problem.from_delassus(pile.delassus(), pile.b, pile.mu)
+    groups = [cs.Group(pile.J, pile.bodies, pile.b, mu=pile.mu)] * 2
+    b, bodies = pile.b + 1, [cs.Bodies(pile.Minv)]
+    grouped = cs.Problem(groups=groups, bodies=bodies)
+    others = [groups[0], cs.Group(pile.J, pile.bodies, b, mu=pile.mu)]
+    changed = {
+        "b": (pile, cs.Problem(pile.J, pile.Minv, b, pile.mu, bodies=pile.bodies)),
+        "Minv, mu": (pile, cs.Problem(pile.J, 2 * pile.Minv, pile.b, 0.1, bodies=pile.bodies)),
+        "A": (given, cs.Problem.from_delassus(2 * pile.delassus(), pile.b, pile.mu)),
+        "Minv, J, bodies, b, A, rows": (pile, given),
+        r"b\[1\]": (grouped, cs.Problem(groups=others, bodies=bodies)),
+    }
+
+    def work(comm):
+        for names, problems in changed.items():
+            words = rf"problem differs between rank 0 and rank 1 \(in {names}\): all ranks need"
+            with pytest.raises(ValueError, match=words):
+                cs.csp.Solver(problems[comm.rank], "naive", workers=2, comm=comm)
+
+        # What is given for one solve stands by itself.
+        solver = cs.csp.Solver(pile, "naive", workers=2, comm=comm, max_iterations=2)
+        for name, values in {"b": (pile.b, b), "mu": (0.5, 0.25)}.items():
+            with pytest.raises(ValueError, match=f"^{name} differs between rank 0 and rank 1: all"):
+                solver.solve(**{name: values[comm.rank]})
+
+        # What is given in another form does not differ.
+        mu = 0.5 if comm.rank else np.full(pile.contacts, 0.5)
+        equal = cs.Problem(pile.J, pile.Minv, pile.b, mu, bodies=pile.bodies)
+        solver = cs.csp.Solver(equal, "naive", workers=2, comm=comm, max_iterations=2)
+        return solver.solve(b=b).iterations
+
+    assert cs.distributed.run(work, 2, timeout=20) == [2, 2]
+
+
+def test_a_distributed_problem_is_told_what_to_do(pile):
+    def work(comm):
+        spread = cs.distributed.scatter(pile, comm=comm)
+        with pytest.raises(TypeError, match=r"problem\.gather\(\).*distributed\.solve takes this"):
+            cs.csp.solve(spread, "naive", comm=comm)
+        return cs.csp.solve(spread.gather(), "naive", comm=comm, max_iterations=2).iterations
+
+    assert cs.distributed.run(work, 2, timeout=20) == [2, 2]
 
 
 # ---- how a solve ends early ---------------------------------------------------------------------

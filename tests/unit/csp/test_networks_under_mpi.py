@@ -79,7 +79,7 @@ except ValueError as error:
 """
     job = run_job(tmp_path, 2, HEAD + body)
     assert job.code == 0, job.output
-    assert all("'rigid' has no processes on several ranks" in job.written[r] for r in range(2))
+    assert all("'rigid' cannot run on ranks" in job.written[r] for r in range(2))
 
 
 @pytest.mark.slow

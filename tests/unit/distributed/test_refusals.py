@@ -89,7 +89,7 @@ CASES = {
     "two owners": (
         {1: {"labels": put(0, value=2)}},
         (
-            r"labels: of body 1 is 0 on rank 0 \(body_ids\[1\]\) and 2 on rank 1 "
+            r"labels: the label of body 1 is 0 on rank 0 \(body_ids\[1\]\) and 2 on rank 1 "
             r"\(body_ids\[0\]\): one rank owns a body"
         ),
     ),

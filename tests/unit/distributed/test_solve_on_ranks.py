@@ -407,7 +407,7 @@ def test_unequal_options():
     labels = labels_of(problem)
 
     def work(comm):
-        with pytest.raises(ValueError, match="max_iterations is '6' on rank 1 and '5' on rank 0"):
+        with pytest.raises(ValueError, match="max_iterations is 6 on rank 1 and 5 on rank 0"):
             distributed.solve(spread(problem, comm, labels), max_iterations=5 + comm.rank)
 
     distributed.run(work, 2, timeout=60)

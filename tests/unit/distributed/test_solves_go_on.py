@@ -329,7 +329,7 @@ def test_ranks_that_differ(tmp_path):
     labels = labels_of(problem)
 
     def work(comm):
-        with pytest.raises(ValueError, match="checkpoint_every is '4' on rank 1 and '3' on rank 0"):
+        with pytest.raises(ValueError, match="checkpoint_every is 4 on rank 1 and 3 on rank 0"):
             distributed.solve(
                 spread(problem, comm, labels),
                 checkpoint=tmp_path / "state.hdf5",

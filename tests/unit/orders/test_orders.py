@@ -274,6 +274,31 @@ def test_a_function_that_was_not_called(order, message):
         orders.extreme(order)
 
 
+@pytest.mark.parametrize("order", [3, 2.5, True, None, np.int64(3), np.array(3)])
+def test_a_number_is_no_order(order):
+    message = "a name, an object of contactsolve.orders or a permutation of the contacts is needed"
+    with pytest.raises(TypeError, match=message):
+        cs.Solver(cs.scenarios.box_stack(1), order=order)
+    with pytest.raises(TypeError, match=message):
+        cs.distributed.solve(cs.distributed.scatter(cs.scenarios.box_stack(1)), order=order)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: orders.relaxed(True), "unsafe_below is True: an integer is needed"),
+        (lambda: orders.relaxed("8"), "unsafe_below is '8': an integer is needed"),
+        (lambda: orders.regions(True), "count is True: an integer is needed"),
+        (lambda: orders.subtasks(count=True), "count is True: an integer is needed"),
+        (lambda: orders.subtasks(count="8"), "count is '8': an integer is needed"),
+        (lambda: orders.subtasks(weighted=1), "weighted is 1: True or False is needed"),
+    ],
+)
+def test_numbers_of_orders_are_no_texts_and_no_flags(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
 @pytest.mark.parametrize("parallel", [False, True])
 def test_more_parts_than_contacts_cost_no_memory(parallel):
     """A multiple of the parts is more than there are contacts, which need no more colours."""

@@ -288,6 +288,9 @@ def test_fixed_points_with_friction_are_solutions(weight, split_masses, method):
         ({"weight": 1.5}, ValueError, r"weight is 1\.5: it must be at most 1"),
         ({"weight": np.nan}, ValueError, "weight is nan: a finite number above 0 is needed"),
         ({"weight": "half"}, TypeError, "weight is 'half'"),
+        ({"weight": "0.5"}, TypeError, r"weight is '0\.5': a number is needed"),
+        ({"weight": True}, TypeError, "weight is True: a number is needed"),
+        ({"weight": None}, TypeError, "weight is None: a number is needed"),
         ({"split_masses": 2}, TypeError, "split_masses is 2"),
     ],
 )
@@ -302,6 +305,29 @@ def test_other_borders_have_none(border, option):
     name = next(iter(option))
     with pytest.raises(ValueError, match=f"{name} is for border='concurrent'"):
         cs.orders.partition(border=border, **option)
+
+
+@pytest.mark.parametrize("options", [{"weight": 0.5}, {"split_masses": True}])
+def test_methods_without_borders_have_none(options):
+    problem, name = cs.scenarios.ball_grid(3), next(iter(options))
+    order = cs.orders.partition(border="concurrent", **options)
+    message = rf"{name} of order='partition' is for methods .* 'gauss_seidel': it has no effect"
+    for method in ("jacobi", "mass_splitting", cs.methods.nesterov(over="jacobi")):
+        with pytest.raises(ValueError, match=message):
+            cs.Solver(problem, method=method, order=order)
+        with pytest.raises(ValueError, match=message):
+            cs.Solver(problem, method=method, order=order, islands=False)
+
+    def work(comm):
+        spread = cs.distributed.scatter(problem, parts=2, comm=comm)
+        for method in ("jacobi", cs.methods.nesterov(over="jacobi")):
+            with pytest.raises(ValueError, match=message):
+                cs.distributed.Solver(spread, method=method, order=order)
+        plain = cs.orders.partition(border="concurrent")
+        solver = cs.distributed.Solver(spread, method="jacobi", order=plain, max_iterations=2)
+        return solver.solve().iterations
+
+    assert cs.distributed.run(work, 2, timeout=20) == [2, 2]
 
 
 def test_schemes_without_weights_or_masses():
