@@ -763,8 +763,11 @@ OPTIONS = [
     (
         "order one number",
         {"order": 2},
-        ValueError,
-        "order has shape (): a name, or a permutation of shape (3,), is needed",
+        TypeError,
+        (
+            "order is 2: a name, an object of contactsolve.orders or a permutation of the contacts "
+            "is needed"
+        ),
     ),
     (
         "order not whole",
