@@ -14,6 +14,7 @@ import pytest
 
 import contactsolve as cs
 from agreement import EXACTLY, TOLERANCE, amplification, assert_close, flat, generator
+from contactsolve import _core
 from problems_of_classes import residual
 from random_case import RandomCase as Case
 from reference_numpy import Disc, ReferenceProblem, step_matrix, sweep
@@ -317,6 +318,16 @@ def test_methods_without_borders_have_none(options):
             cs.Solver(problem, method=method, order=order)
         with pytest.raises(ValueError, match=message):
             cs.Solver(problem, method=method, order=order, islands=False)
+
+
+@pytest.mark.skipif(
+    _core.build()["threading"] == "serial", reason="ranks as threads need a build with threads"
+)
+@pytest.mark.parametrize("options", [{"weight": 0.5}, {"split_masses": True}])
+def test_methods_without_borders_have_none_on_ranks(options):
+    problem, name = cs.scenarios.ball_grid(3), next(iter(options))
+    order = cs.orders.partition(border="concurrent", **options)
+    message = rf"{name} of order='partition' is for methods .* 'gauss_seidel': it has no effect"
 
     def work(comm):
         spread = cs.distributed.scatter(problem, parts=2, comm=comm)
