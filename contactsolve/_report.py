@@ -111,7 +111,8 @@ def message_of(
 ) -> str:
     """Return how a solve ended and, if it did not converge, what to try, as text.
 
-    Without `facts` there is no advice that depends on the problem.
+    Without `facts` there is no advice that depends on the problem; without the contacts of a
+    certificate, or of the floor, in `info` they are not named, and there is no advice on them.
     """
 
     def tries() -> str:
@@ -159,6 +160,11 @@ def message_of(
 
 
 def _message_of_floor(iterations: int, reached: str, info: dict[str, Any]) -> str:
+    if "floor_contact" not in info:
+        return (
+            f"inaccurate after {iterations} iterations: rounding alone may leave a larger scaled "
+            f"natural map than asked; {reached}"
+        )
     narrow = info["dtype"] == "float32"
     tries = ["dtype='float64'"] if narrow else ["masses, or compliances, closer to each other"]
     if info["floor"] < _LOOSEST:
@@ -180,21 +186,26 @@ def _above(floor: float) -> str:
 
 
 def _message_of_proof(status: str, iterations: int, reached: str, info: dict[str, Any]) -> str:
-    contacts, most = info["certificate_contacts"], info.get("certified_impulse", math.inf)
-    named = ", ".join(map(str, contacts[:6])) + (", …" if len(contacts) > 6 else "")
-    which = f"contact{'s' if len(contacts) > 1 else ''} {named}"
-    rest = ", and the other islands were left unfinished" if info.get("islands", 1) > 1 else ""
+    contacts, most = info.get("certificate_contacts"), info.get("certified_impulse", math.inf)
+    which = rest = tries = ""
+    if contacts is not None:
+        named = ", ".join(map(str, contacts[:6])) + (", …" if len(contacts) > 6 else "")
+        which = f" at contact{'s' if len(contacts) > 1 else ''} {named}"
+        if info.get("islands", 1) > 1:
+            rest = ", and the other islands were left unfinished"
+        change = "other velocities in b" if status == "infeasible" else "another method"
+        tries = f". Try {change}, or a compliance"
     if status == "infeasible":
         bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
         return (
-            f"infeasible: the problem has no solution{bound}. Impulses at {which} could grow "
+            f"infeasible: the problem has no solution{bound}. Impulses{which} could grow "
             f"without bound against the velocities in b and move nothing (info['certificate']); "
-            f"found after {iterations} iterations{rest}. Try other velocities in b, or a compliance"
+            f"found after {iterations} iterations{rest}{tries}"
         )
     return (
-        f"unbounded after {iterations} iterations: impulses at {which} grow without bound "
+        f"unbounded after {iterations} iterations: impulses{which} grow without bound "
         f"(info['certificate']): {reached}. With friction this does not prove that there is "
-        f"no solution. Try another method, or a compliance"
+        f"no solution{tries}"
     )
 
 

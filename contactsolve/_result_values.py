@@ -103,11 +103,15 @@ class ResultValues:
             answer.natural_map,
             answer.natural_map_scaled,
             self._worst(),
-            self.info(),
+            self._told(),
             described.asked,
             self._facts(),
             described.given(started=self._started),
         )
+
+    def _told(self) -> dict[str, Any]:
+        """Return what the message tells of the info."""
+        return self.info()
 
     def _facts(self) -> Facts | None:
         """Return facts of the problem for advice."""

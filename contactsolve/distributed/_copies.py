@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,24 @@ from contactsolve.distributed._gather import problem_rows
 from contactsolve.distributed._share import Share
 
 __all__ = ["compare_copies", "require_equal_copies"]
+
+
+def _copies(
+    share: Share, visitor: np.ndarray, values: list[np.ndarray]
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield, for each group, what other ranks have of this rank's contacts. All ranks call this.
+
+    That is the contacts' numbers, the rows here, the rows there and the other ranks.
+    """
+    comm, first = share.comm, 0
+    for rows in values:
+        end = first + len(rows)
+        number, owner = share.contact[first:end], visitor[first:end]
+        copies = np.flatnonzero(owner != comm.rank)
+        (numbers, theirs), senders = deliver(comm, owner[copies], [number[copies], rows[copies]])
+        ours = rows[np.searchsorted(number, numbers)] if len(numbers) else theirs
+        yield numbers, ours, theirs, senders
+        first = end
 
 
 def require_equal_copies(
@@ -35,13 +54,8 @@ def require_equal_copies(
     ValueError
         On all ranks, with the contact and the two ranks.
     """
-    comm, first, problem = share.comm, 0, ""
-    for rows in values:
-        end = first + len(rows)
-        number, owner = share.contact[first:end], visitor[first:end]
-        copies = np.flatnonzero(owner != comm.rank)
-        (numbers, theirs), senders = deliver(comm, owner[copies], [number[copies], rows[copies]])
-        ours = rows[np.searchsorted(number, numbers)] if len(numbers) else theirs
+    comm, problem = share.comm, ""
+    for numbers, ours, theirs, senders in _copies(share, visitor, values):
         differ = np.argwhere((ours != theirs) & ~np.isnan(ours) & ~np.isnan(theirs))
         if len(differ) and not problem:
             i, column = differ[0]
@@ -51,7 +65,6 @@ def require_equal_copies(
                 f"{shortest(theirs[i, column])} on rank {senders[i]}: all ranks that have the "
                 f"contact need the same (problem.share_rows takes the rows of each)"
             )
-        first = end
 
     def report() -> None:
         if problem:
@@ -77,17 +90,12 @@ def compare_copies(share: Share, visitor: np.ndarray, impulses: Any) -> None:
     ArithmeticError
         On all ranks: some copy has other bits. The message names the contact and the ranks.
     """
-    comm, first, different = share.comm, 0, None
-    for rows in problem_rows(share.problem, impulses):
-        end = first + len(rows)
-        number, owner, bits = share.contact[first:end], visitor[first:end], rows.view(np.int64)
-        copies = np.flatnonzero(owner != comm.rank)
-        (numbers, theirs), senders = deliver(comm, owner[copies], [number[copies], bits[copies]])
-        ours = bits[np.searchsorted(number, numbers)] if len(numbers) else theirs
+    different = None
+    bits = [rows.view(np.int64) for rows in problem_rows(share.problem, impulses)]
+    for numbers, ours, theirs, senders in _copies(share, visitor, bits):
         for i in np.flatnonzero((ours != theirs).any(axis=1))[:1]:
             values = [array[i].view(np.float64).tolist() for array in (ours, theirs)]
             different = different or (numbers[i], values[0], senders[i], values[1])
-        first = end
 
     def report() -> None:
         if different is not None:
@@ -96,4 +104,4 @@ def compare_copies(share: Share, visitor: np.ndarray, impulses: Any) -> None:
                 f"contact {contact} has the impulses {mine} here, and {its} on rank {other}"
             )
 
-    together(comm, report)
+    together(share.comm, report)

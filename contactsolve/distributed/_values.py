@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -52,36 +51,10 @@ class RankValues(ResultValues):
     def _gives_advice(self, status: str) -> bool:  # noqa: ARG002 (there is none)
         return False
 
-    def _message(self) -> str:
-        """Return the words of `contactsolve.solve` without what only one rank knows.
-
-        That is advice, which depends on the rank's masses, and the contacts of a certificate.
-        """
-        answer = self._answer
-        if answer.status == "infeasible":
-            most = answer.certified
-            bound = f" with impulses up to {most:.1e} N s" if math.isfinite(most) else ""
-            return (
-                f"infeasible: the problem has no solution{bound}. Impulses could grow without "
-                f"bound against the velocities in b and move nothing (info['certificate']); found "
-                f"after {answer.iterations} iterations"
-            )
-        reached = (
-            f"natural map {answer.natural_map:.2e} N s (scaled {answer.natural_map_scaled:.1e})"
-        )
-        if answer.status == "unbounded":
-            return (
-                f"unbounded after {answer.iterations} iterations: impulses grow without bound "
-                f"(info['certificate']): {reached}. With friction this does not prove that there "
-                f"is no solution"
-            )
-        if answer.status == "inaccurate":
-            return (
-                f"inaccurate after {answer.iterations} iterations: rounding alone may leave a "
-                f"larger scaled natural map than asked; {reached}, worst {self._worst().text()}; "
-                f"asked was {self._described.asked}"
-            )
-        return super()._message()
+    def _told(self) -> dict[str, Any]:
+        # Contacts of a certificate, and of the floor, are known to one rank only.
+        names = ("certificate_contacts", "floor_contact")
+        return {name: value for name, value in self.info().items() if name not in names}
 
     def _facts(self) -> None:
         return None  # the heaviest bodies of all ranks are not known here

@@ -240,8 +240,7 @@ cs_status cs_network_join_ranks(cs_sweep_network *n, cs_network_job *job, cs_are
     status = cs_network_ranks_agree(n->ranks, status, error);
     if (status) return status;
 
-    job->page_bytes = n->page_bytes;
-    job->word_bytes = n->word_bytes;
+    cs_network_fill_job(n, job);
     status = cs_network_link(&run, error);
     if (status) return status;
     n->links = run.links;

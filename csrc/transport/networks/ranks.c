@@ -33,9 +33,9 @@ cs_status cs_network_ranks_make(cs_network_ranks **made, cs_transport *transport
 {
     int ranks = cs_transport_ranks(transport);
     *made = NULL;
-    cs_network_ranks *new = cs_allocate(1, sizeof *new);
+    cs_network_ranks *own = cs_allocate(1, sizeof *own);
     int64_t *bytes = cs_allocate(ranks, sizeof *bytes);
-    cs_status status = new &&bytes ? CS_OK : cs_no_memory(error, "a network on %d ranks", ranks);
+    cs_status status = own && bytes ? CS_OK : cs_no_memory(error, "a network on %d ranks", ranks);
 
     /* The gather is made by all ranks or by none. */
     cs_error ignored = {0};
@@ -43,16 +43,16 @@ cs_status cs_network_ranks_make(cs_network_ranks **made, cs_transport *transport
     status = cs_transport_agree(transport, status, error);
     for (int r = 0; r < ranks && !status; r++) bytes[r] = CS_NETWORK_WISHES * sizeof(double);
     if (!status) {
-        new->transport = transport;
-        new->rank = cs_transport_rank(transport);
-        new->ranks = ranks;
-        status = cs_gather_make(&new->wishes, transport, "wishes to end a solve", bytes, error);
+        own->transport = transport;
+        own->rank = cs_transport_rank(transport);
+        own->ranks = ranks;
+        status = cs_gather_make(&own->wishes, transport, "wishes to end a solve", bytes, error);
         status = cs_transport_agree(transport, status, error);
     }
     cs_release(bytes);
-    if (!status) *made = new;
-    else if (new &&new->transport) cs_network_ranks_free(new);
-    else cs_release(new);
+    if (!status) *made = own;
+    else if (own && own->transport) cs_network_ranks_free(own);
+    else cs_release(own);
     return status;
 }
 
