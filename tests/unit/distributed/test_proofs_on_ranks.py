@@ -1,5 +1,6 @@
 """Ranks find the proofs of one process that a problem has no solution, at the same iteration."""
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -192,6 +193,22 @@ def test_ranks_without_contacts_find_the_proof_of_others(ranks, options):
         assert (found.status, found.iterations) == (reference.status, reference.iterations)
         assert found.natural_map == reference.natural_map
         assert found.info.get("certified_impulse") == reference.info.get("certified_impulse")
+
+
+def test_the_message_is_that_of_one_process_without_contacts():
+    """Which contacts matter is known to one rank alone, and so is advice."""
+    problem, options = PROBLEMS["the last row"](), {"method": "gauss_seidel"}
+    labels = labels_of(problem)
+    order = cs.orders.partition(labels)
+    alone = cs.solve(problem, order=order, islands=False, scheme="factorized", **options)
+    assert alone.status == "infeasible"
+    words = re.sub(r" at contacts? [\d, …]*[\d…]", "", alone.message).partition(". Try")[0]
+    assert words != alone.message
+
+    def work(comm):
+        return distributed.solve(spread(problem, comm, labels), **options).message
+
+    assert distributed.run(work, 3, timeout=60) == [words] * 3
 
 
 @pytest.mark.parametrize("ranks", [2, 5])
