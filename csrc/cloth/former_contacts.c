@@ -47,10 +47,10 @@ void cs_add_former_impulses(const cs_collisions *c, double *right)
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error)
 {
     const cs_contact *contact = c->contact.data;
-    cs_collisions_forget(c);
     for (int kind = 0; kind < CS_STENCIL_KINDS; kind++)
-        if (!cs_buffer_room(&c->former[kind], c->contacts, sizeof(cs_former)))
+        if (!cs_buffer_grown(&c->former[kind], c->contacts, c->formers[kind], sizeof(cs_former)))
             return cs_no_memory(error, "%lld contacts", (long long)c->contacts);
+    cs_collisions_forget(c);
     for (int64_t n = 0; n < c->contacts; n++) {
         if (contact[n].is_impact) continue;
         cs_former *to = c->former[contact[n].kind].data;

@@ -171,6 +171,7 @@ static cs_status reserve(cs_world *world, int64_t count, cs_error *error)
     size_t orientation = size * (size_t)space->orientation, dof = size * (size_t)space->dof;
     size_t inertia = size * (size_t)space->inertia;
 
+    cs_arena_mark mark = cs_arena_position(&world->arena);
     cs_rigid larger = *rigid;
     larger.capacity = capacity;
     larger.now.position = enlarge(world, rigid->now.position, capacity, dimension);
@@ -190,7 +191,8 @@ static cs_status reserve(cs_world *world, int64_t count, cs_error *error)
     larger.removed = enlarge(world, rigid->removed, capacity, 1);
     larger.movable = enlarge(world, rigid->movable, capacity, 1);
     cs_status status = cs_arena_status(&world->arena, error, "%lld bodies", (long long)capacity);
-    if (!status) *rigid = larger;
+    if (status) cs_arena_rewind(&world->arena, mark);
+    else *rigid = larger;
     return status;
 }
 

@@ -127,16 +127,6 @@ void cs_channel_release(cs_channel *channel)
     if (channel->reader.own_event) cs_event_release(channel->reader.event);
 }
 
-void cs_channel_reset(cs_channel *channel)
-{
-    channel_end *ends[] = {&channel->writer, &channel->reader};
-    for (int e = 0; e < 2; e++) {
-        atomic_store(&ends[e]->moved, 0);
-        atomic_store(&ends[e]->taken, 0);
-    }
-    atomic_store(&channel->poisoned, 0);
-}
-
 /* ---- looking ------------------------------------------------------------------------------------- */
 
 int cs_channel_has_message(const cs_channel *channel)
@@ -150,12 +140,10 @@ int cs_channel_has_place(const cs_channel *channel)
     return filled < channel->places;
 }
 
-static int is_drained(const cs_channel *channel) { return !cs_channel_has_message(channel); }
-
 /* One look at a channel: whether the caller can go on. */
 typedef struct look {
     cs_channel *channel;
-    channel_end *end; /* which the caller takes */
+    channel_end *end; /* which the caller takes; NULL: none */
     int (*is_ready)(const cs_channel *channel);
 } look;
 
@@ -251,12 +239,6 @@ cs_channel_state cs_channel_peek(cs_channel *channel, void **place, double until
 }
 
 void cs_channel_accept(cs_channel *channel) { pass(&channel->reader, &channel->writer); }
-
-cs_channel_state cs_channel_drain(cs_channel *channel, double until)
-{
-    look at = {channel, NULL, is_drained};
-    return wait_at(&at, channel->writer.event, until);
-}
 
 int64_t cs_channel_number(const cs_channel *channel)
 {

@@ -95,9 +95,6 @@ cs_channel_state cs_channel_meet(cs_channel *channel, int64_t number, double unt
 int cs_channel_has_message(const cs_channel *channel);
 int cs_channel_has_place(const cs_channel *channel);
 
-/* Waits until the reader has read all that was written. */
-cs_channel_state cs_channel_drain(cs_channel *channel, double until);
-
 /* Alternation: waits until one of the channels has a message or is poisoned. chosen <- its index, the first such from
  * `first` on, around the end: a caller that gives *chosen + 1 of the last time is fair. The caller has to be the only
  * reader of all of them, and they share one event. */
@@ -109,9 +106,6 @@ int cs_channel_is_poisoned(const cs_channel *channel);
 
 /* Of a channel that no thread uses: moves the oldest message out, though it is poisoned; returns 0 if there is none. */
 int cs_channel_take_lost(cs_channel *channel, void *message);
-
-/* Makes an empty channel of one that no thread uses. */
-void cs_channel_reset(cs_channel *channel);
 
 cs_channel_counts cs_channel_count(const cs_channel *channel);
 

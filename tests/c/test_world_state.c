@@ -166,6 +166,45 @@ static void failed_allocations_change_nothing(void)
     cs_world_destroy(like);
 }
 
+/* A world that had no memory for more bodies is as before, and takes them once there is some. */
+static void bodies_wait_for_memory(void)
+{
+    enum { MORE = 3000 };
+    cs_world *world = balls(0), *like = balls(0);
+    double *mass = cs_allocate(MORE, sizeof *mass);
+    double *inertia = cs_allocate(MORE, 9 * sizeof *inertia);
+    double *position = cs_allocate(MORE, 3 * sizeof *position);
+    CHECK(mass && inertia && position);
+    if (!mass || !inertia || !position) return;
+    for (int64_t i = 0; i < MORE; i++) {
+        mass[i] = 1;
+        for (int k = 0; k < 9; k++) inertia[9 * i + k] = k % 4 == 0;
+        for (int k = 0; k < 3; k++) position[3 * i + k] = k == 2 ? 2 + (double)i : 5;
+    }
+    cs_world_bodies bodies = {
+        .count = MORE, .mass = mass, .inertia = inertia, .position = position};
+    int64_t first = -1;
+    cs_status status = CS_NO_MEMORY;
+    int failures = 0;
+    for (int64_t successes = 0; status == CS_NO_MEMORY && successes < 100; successes++) {
+        cs_memory_fail_after(successes);
+        status = cs_world_add_bodies(world, &bodies, &first, &error);
+        cs_memory_fail_after(-1);
+        failures += status == CS_NO_MEMORY;
+        if (status) CHECK(first == -1 && same_state(world, like));
+    }
+    CHECK(status == CS_OK && failures > 0 && first == BALLS);
+    CHECK_STATUS(cs_world_add_bodies(like, &bodies, &first, &error), CS_OK, &error);
+    step(world, 1);
+    step(like, 1);
+    CHECK(same_state(world, like));
+    cs_world_destroy(world);
+    cs_world_destroy(like);
+    cs_release(mass);
+    cs_release(inertia);
+    cs_release(position);
+}
+
 static void bodies_are_placed(void)
 {
     cs_world *world = balls(0);
@@ -191,6 +230,7 @@ int main(void)
     a_world_goes_on();
     wrong_arrays_are_refused();
     failed_allocations_change_nothing();
+    bodies_wait_for_memory();
     bodies_are_placed();
     CHECK(cs_memory_live() == 0);
     return test_result();
