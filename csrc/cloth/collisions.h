@@ -238,6 +238,9 @@ cs_status cs_fill_visits(cs_collisions *c, int threads, cs_error *error);
 void cs_give_back_visits(cs_collisions *c, int threads);
 void cs_clear_visits(cs_visits *v);
 
+/* response.c: CS_INTERRUPTED if the caller wants the step to end. */
+cs_status cs_ask_caller(const cs_response_call *call, cs_error *error);
+
 /* former_contacts.c: forces of the step before, as impulses of the same contacts; keeps those of this one. */
 void cs_take_formers(cs_collisions *c);
 cs_status cs_keep_formers(cs_collisions *c, cs_error *error);

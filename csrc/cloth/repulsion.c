@@ -314,18 +314,18 @@ static cs_sweeping begin(cs_collisions *c, double negligible, int64_t most)
 }
 
 /* Symmetric sweeps, accelerated by nonlinear conjugate gradients (Silcowitz-Hansen, Niebe and Erleben 2010). */
-static void solve(cs_collisions *c, int threads)
+static cs_status solve(cs_collisions *c, int threads, const cs_response_call *call, cs_error *error)
 {
     cs_sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
-    cs_run_sweeps(&s, lists, LISTS, FORTH, threads);
+    return cs_run_sweeps(&s, lists, LISTS, FORTH, threads, call, error);
 }
 
 /* The shift begins from none. */
-static void shift(cs_collisions *c, int threads)
+static cs_status shift(cs_collisions *c, int threads, const cs_response_call *call, cs_error *error)
 {
     cs_sweeping s = begin(c, NEGLIGIBLE, c->options.stop_after);
     s.is_full = 1;
-    cs_run_sweeps(&s, lists, LISTS, BEGIN_SHIFT, threads);
+    return cs_run_sweeps(&s, lists, LISTS, BEGIN_SHIFT, threads, call, error);
 }
 
 static int threads_for_visits(const cs_collisions *c, const cs_response_call *call)
@@ -339,10 +339,10 @@ cs_status cs_solve_contacts(cs_collisions *c, const cs_response_call *call, cs_e
     if (!c->contacts || c->options.stop_after < 1) return CS_OK;
     cs_status status = cs_fill_visits(c, threads, error);
     if (status) return status;
-    if (!c->is_solved) solve(c, threads);
-    shift(c, threads);
+    if (!c->is_solved) status = solve(c, threads, call, error);
+    if (!status) status = shift(c, threads, call, error);
     cs_give_back_visits(c, threads);
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_sweep_contacts(cs_collisions *c, const cs_response_call *call, cs_error *error)
@@ -351,9 +351,9 @@ cs_status cs_sweep_contacts(cs_collisions *c, const cs_response_call *call, cs_e
     cs_status status = cs_fill_visits(c, threads, error);
     if (status) return status;
     cs_sweeping s = begin(c, TOLERANCE, FEW_SWEEPS);
-    cs_run_sweeps(&s, lists, LISTS, IMPACTS_FORTH, threads);
+    status = cs_run_sweeps(&s, lists, LISTS, IMPACTS_FORTH, threads, call, error);
     cs_give_back_visits(c, threads);
-    return CS_OK;
+    return status;
 }
 
 void cs_move_ends(cs_collisions *c)

@@ -6,12 +6,10 @@
 
 #include <string.h>
 
-/* What a pass between two questions whether to cancel costs, in multiplications: more than enough to ask. */
-#define PASS_WORK CS_CANCELLATION_WORK
-
-static cs_status ask_caller(const cs_response_call *call, cs_error *error)
+/* Counted as work between two questions, so that each asks. */
+cs_status cs_ask_caller(const cs_response_call *call, cs_error *error)
 {
-    if (!cs_is_cancelled(call->cancellation, PASS_WORK)) return CS_OK;
+    if (!cs_is_cancelled(call->cancellation, CS_CANCELLATION_WORK)) return CS_OK;
     return cs_fail(error, CS_INTERRUPTED, "the step was interrupted");
 }
 
@@ -22,7 +20,7 @@ static cs_status ask_caller(const cs_response_call *call, cs_error *error)
 static cs_status look(cs_collisions *c, const cs_response_call *call, int64_t *hits,
                       cs_error *error)
 {
-    cs_status status = ask_caller(call, error);
+    cs_status status = cs_ask_caller(call, error);
     cs_move_ends(c);
     if (!status && !cs_holds_motion(c))
         status = cs_find_candidates(c, c->end, SLACK * c->options.thickness, call, error);
@@ -119,7 +117,7 @@ static cs_status respond(cs_collisions *c, const cs_response_call *call, cs_erro
     int64_t hits;
     cs_status status = cs_solve_contacts(c, call, error);
     cs_move_ends(c);
-    if (!status) status = ask_caller(call, error);
+    if (!status) status = cs_ask_caller(call, error);
     if (!status) status = cs_certify(c, call, &hits, error);
     if (status || !hits) return status;
 

@@ -76,7 +76,8 @@ static int64_t list_phases(const cs_visits *v, const cs_pass_list *list, cs_phas
     return count + 1;
 }
 
-void cs_run_sweeps(cs_sweeping *s, const cs_pass_list *lists, int count, int first, int threads)
+cs_status cs_run_sweeps(cs_sweeping *s, const cs_pass_list *lists, int count, int first,
+                        int threads, const cs_response_call *call, cs_error *error)
 {
     cs_phase phase[CS_MOST_LISTS][MOST_PHASES];
     cs_phases phases[CS_MOST_LISTS];
@@ -88,9 +89,12 @@ void cs_run_sweeps(cs_sweeping *s, const cs_pass_list *lists, int count, int fir
         phases[n] = (cs_phases){tasks, phase[n], run_phase, &context[n]};
     }
     const cs_rounds rounds = {.list = phases, .chosen = all.chosen};
-    while (all.next != CS_NO_ROUND) {
+    for (;;) {
         all.round = 0;
         all.chosen[0] = (unsigned char)all.next;
         cs_rounds_run(&rounds, threads);
+        if (all.next == CS_NO_ROUND) return CS_OK;
+        cs_status status = cs_ask_caller(call, error);
+        if (status) return status;
     }
 }

@@ -38,8 +38,10 @@ typedef struct cs_pass_list {
     int (*decide)(cs_sweeping *s); /* which list comes next; CS_NO_ROUND: none */
 } cs_pass_list;
 
-/* Runs lists (count, at most CS_MOST_LISTS) from the one with this number on, until a decision ends them. */
+/* Runs lists (count, at most CS_MOST_LISTS) from the one with this number on, until a decision ends them, or the caller, who
+ * is asked from time to time. */
 enum { CS_MOST_LISTS = 9 };
-void cs_run_sweeps(cs_sweeping *s, const cs_pass_list *lists, int count, int first, int threads);
+cs_status cs_run_sweeps(cs_sweeping *s, const cs_pass_list *lists, int count, int first,
+                        int threads, const cs_response_call *call, cs_error *error);
 
 #endif

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from interruption import ctrl_c_ends
 
 TRIANGLE = np.array([[-3.0, -3.0, 0.0], [3.0, -3.0, 0.0], [0.0, 6.0, 0.0]])
 
@@ -50,6 +51,15 @@ def test_opposing_pushes_share(stop_after):
     if stop_after > 1:
         assert cloth.positions[:, 2] == pytest.approx(1e-3, abs=1e-6)
     assert np.ptp(cloth.positions[:, 2]) < 1e-9
+
+
+def test_ctrl_c_ends_sweeps_within_a_step():
+    """Pushes of both planes contradict each other: sweeps go on for as long as they may."""
+    cloth, like = between(2e-3, stop_after=10**9), between(2e-3)
+    ctrl_c_ends(lambda: cloth.step(0.01), after=0.3, within=30)
+    np.testing.assert_array_equal(cloth.positions, like.positions)
+    np.testing.assert_array_equal(cloth.velocities, like.velocities)
+    assert cloth.time == 0
 
 
 # ---- thicknesses beyond the size of cells --------------------------------------------------------
