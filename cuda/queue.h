@@ -105,12 +105,12 @@ int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int t
 }
 
 /* Launches a kernel whose blocks share so many bytes; nothing without blocks, which CUDA refuses. `together`: all blocks are
- * resident at once. */
+ * resident at once; there are some, or the multiprocessors hold none, which is a failure. */
 template <class... parameters, class... arguments>
 void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int threads, int64_t bytes,
                       void (*kernel)(parameters...), const arguments &...given)
 {
-    if (!blocks) return;
+    if (!blocks && !together) return;
     cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
     cudaLaunchAttribute cooperative = {};
     cooperative.id = cudaLaunchAttributeCooperative;
