@@ -238,7 +238,12 @@ def gpu_architectures() -> list[str]:
         found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     except (OSError, subprocess.CalledProcessError):
         found = []
-    return sorted({each.replace(".", "") for each in found}) or ["90"]
+    return sorted({each.replace(".", "") for each in found}, key=generation) or ["90"]
+
+
+def generation(architecture: str) -> int:
+    """Return the number of an architecture: 90 of "90" and of "90a"."""
+    return int("".join(filter(str.isdigit, architecture)) or 0)
 
 
 def device_extensions() -> list[Extension]:
@@ -261,7 +266,7 @@ def device_extensions() -> list[Extension]:
     if not nvcc:
         return []
     architectures = gpu_architectures()
-    newest = architectures[-1]
+    newest = max(architectures, key=generation)
     code = [f"-gencode=arch=compute_{each},code=sm_{each}" for each in architectures]
     code.append(f"-gencode=arch=compute_{newest},code=compute_{newest}")
     # A toolkit that does not fit must not keep anyone from the rest.

@@ -15,16 +15,20 @@ _MISSING = {
     "CONTACTSOLVE_CUDA=emu",
 }
 _loaded: dict[str, ModuleType] = {}
+_broken: dict[str, str] = {}
 
 
 def module_of(device: str) -> ModuleType | None:
-    """Return the module of a device, or None where the installation has none."""
+    """Return the module of a device, or None where the installation has none that can be loaded."""
     if device not in _loaded:
         try:
             module = import_module(f".{_MODULES[device]}", __package__)
+            _core.register_device(module.device)
         except ModuleNotFoundError:
             return None
-        _core.register_device(module.device)
+        except (ImportError, RuntimeError, ValueError) as error:
+            _broken[device] = f"the kernels of this installation cannot be loaded: {error}"
+            return None
         _loaded[device] = module
     return _loaded[device]
 
@@ -37,7 +41,7 @@ def loaded(device: str) -> ModuleType | None:
 def why_not(device: str) -> str | None:
     """Return why a device cannot be used; None if it can."""
     module = module_of(device)
-    return _MISSING[device] if module is None else module.missing()
+    return _broken.get(device, _MISSING[device]) if module is None else module.missing()
 
 
 def load(device: object) -> None:

@@ -116,9 +116,7 @@ static void free_memory(PyObject *capsule)
     auto *memory = static_cast<owned_memory *>(PyCapsule_GetPointer(capsule, MEMORY));
     if (!memory) return;
     Py_BEGIN_ALLOW_THREADS
-#if defined(__CUDACC__)
-    cudaDeviceSynchronize(); /* kernels of other packages may still read the memory, in streams of theirs */
-#endif
+    cs_device_settle(); /* kernels of other packages may still read the memory, in streams of theirs */
     cs_device_table()->close(memory->queue);
     Py_END_ALLOW_THREADS
     delete memory;

@@ -34,7 +34,8 @@ static cs_status fail(cs_error *error, cs_status status, const char *what, const
 /* The library, by the names of its versions. */
 static void *load_library(void)
 {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                        "libcublas.so"};
     for (const char *name : names)
         if (void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
     return NULL;

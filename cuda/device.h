@@ -35,6 +35,8 @@ int cs_device_is_foreign(const void *data, char *what, size_t size);
 /* Work of the queue from now on follows what is in a stream so far: 1 is the default stream, 2 that of the thread,
  * others are handles, as in __cuda_array_interface__; 0: nothing. */
 void cs_device_after(cs_queue *queue, unsigned long long stream);
+/* Waits for all work of the device, also that of other packages. */
+void cs_device_settle(void);
 cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *program,
                                 cs_device_parts *parts, cs_error *error);
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);

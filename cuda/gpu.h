@@ -11,9 +11,9 @@
 /* One that is called: what is seldom done must not take registers of what is done often. */
 #define CS_GPU_CALLED static __device__ __noinline__
 #define CS_BOTH static __host__ __device__ __forceinline__
-/* kernel<<<blocks, threads>>> in the stream of a queue; the arguments follow. Threads are whole warps. */
+/* kernel<<<blocks, threads>>> in the stream of a queue; the arguments follow. Threads are whole warps; no blocks: nothing. */
 #define CS_LAUNCH(queue, blocks, threads, kernel, ...) \
-    kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, (queue)->stream>>>(__VA_ARGS__)
+    cs_launch_shared(queue, false, blocks, threads, 0, kernel, ##__VA_ARGS__)
 /* The same with all blocks resident at once, so that they may wait for each other. `blocks` <= cs_resident_blocks. */
 #define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
     cs_launch_shared(queue, true, blocks, threads, 0, kernel, ##__VA_ARGS__)

@@ -105,6 +105,15 @@ static PyObject *module_lose_device(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* lose_capture(number): which capture from now on another thread ends, for queues made from now on; 0: none. */
+static PyObject *module_lose_capture(PyObject *, PyObject *args)
+{
+    unsigned long long number;
+    if (!PyArg_ParseTuple(args, "K:lose_capture", &number)) return NULL;
+    emulation::settings().lost_capture = number;
+    Py_RETURN_NONE;
+}
+
 /* set_memory(bytes): the memory of the device, for queues made from now on. */
 static PyObject *module_set_memory(PyObject *, PyObject *args)
 {
@@ -233,6 +242,7 @@ static PyMethodDef methods[] = {
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},
     {"lose_device", module_lose_device, METH_VARARGS, "Lose the device, for tests."},
+    {"lose_capture", module_lose_capture, METH_VARARGS, "Lose a capture, for tests."},
     {"set_memory", module_set_memory, METH_VARARGS, "The memory of the device in bytes."},
 #else
     {"devices", module_devices, METH_NOARGS, "Name, memory and compute capability of each GPU."},

@@ -9,6 +9,8 @@
 #include <new>
 #include <string>
 
+#include <unistd.h>
+
 /* Bytes moved since the process began, to devices, from devices and within them; and pairs of buffers made. */
 static struct {
     std::atomic<long long> uploaded{0}, downloaded{0}, copied{0}, buffers{0};
@@ -39,6 +41,9 @@ static const size_t PIECE = 1 << 20;
 static const size_t PIECE = 1 << 12;
 #endif
 
+/* Held while launches are captured: whoever waits for the whole device then ends the capture. */
+static std::mutex capture_lock;
+
 static size_t room(cs_queue *queue);
 
 /* How much is needed, and how much is free. */
@@ -51,14 +56,50 @@ static cs_status no_room(cs_queue *queue, size_t bytes, cs_error *error)
 
 #if defined(__CUDACC__)
 
+/* code <- the compute capability of the current device, as __CUDA_ARCH_LIST__ has it: 900 is 9.0. */
+static cudaError_t capability(int *code)
+{
+    int device = 0, major = 0, minor = 0;
+    cudaError_t result = cudaGetDevice(&device);
+    if (result == cudaSuccess)
+        result = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (result == cudaSuccess)
+        result = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    *code = 100 * major + 10 * minor;
+    return result;
+}
+
+/* Whether a GPU runs the kernels of this module: machine code of its own generation and not after it, or the code that is
+ * compiled when it is loaded, that of the last architecture. */
+static bool has_kernels(int code)
+{
+    static const int built[] = {__CUDA_ARCH_LIST__}; /* ascending */
+    int last = 0;
+    for (int each : built) {
+        if (each / 100 == code / 100 && each <= code) return true;
+        last = each;
+    }
+    return last <= code;
+}
+
 static const char *missing(void)
 {
+    /* CUDA begins here. Children of the process cannot use it. */
+    static const pid_t first = getpid();
+    if (getpid() != first)
+        return "this process was forked from one that has used CUDA: start processes by \"spawn\"";
     int devices = 0, driver = 0;
     if (cudaDriverGetVersion(&driver) == cudaSuccess && !driver)
         return "no driver for GPUs by NVIDIA is installed";
     cudaError_t result = cudaGetDeviceCount(&devices);
+    if (result == cudaSuccess && !devices) return "there is no GPU";
+    int code = 0;
+    if (result == cudaSuccess) result = capability(&code);
+    cudaGetLastError(); /* the next call must not find this failure */
     if (result != cudaSuccess) return cudaGetErrorString(result);
-    return devices ? NULL : "there is no GPU";
+    return has_kernels(code) ? NULL
+                             : "this installation has no kernels for the compute capability of the "
+                               "GPU: build it with CONTACTSOLVE_CUDA_ARCHS";
 }
 
 /* The pool keeps what is given back, for the next packing.  S2 section 6.1: a memory pool */
@@ -91,6 +132,7 @@ static void close_queue(cs_queue *queue)
     for (void *memory : queue->memory) cudaFreeAsync(memory, queue->stream);
     cudaStreamSynchronize(queue->stream);
     cudaStreamDestroy(queue->stream);
+    cudaGetLastError(); /* of a device that has failed */
 }
 
 /* What the device has left, with what the pool keeps and nobody uses. */
@@ -138,6 +180,7 @@ static void free_buffer(cs_buffer *buffer)
 {
     if (buffer->done) cudaEventDestroy(buffer->done);
     if (buffer->memory) cudaFreeHost(buffer->memory);
+    cudaGetLastError(); /* of a device that has failed */
 }
 
 /* Waits until the last copy from or into a buffer is over. */
@@ -182,6 +225,13 @@ int cs_device_is_foreign(const void *data, char *what, size_t size)
     return 1;
 }
 
+void cs_device_settle(void)
+{
+    std::lock_guard<std::mutex> hold(capture_lock);
+    cudaDeviceSynchronize();
+    cudaGetLastError(); /* the next call must not find a failure of this one */
+}
+
 void cs_device_after(cs_queue *queue, unsigned long long stream)
 {
     if (!stream) return;
@@ -213,7 +263,6 @@ static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
 
 static cs_status wait(cs_queue *queue, cs_error *error)
 {
-    cs_check(queue, cudaGetLastError());
     cs_check(queue, cudaStreamSynchronize(queue->stream));
     if (queue->failure == cudaSuccess) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed",
@@ -225,14 +274,22 @@ static void begin_capture(cs_queue *queue)
     cs_check(queue, cudaStreamBeginCapture(queue->stream, cudaStreamCaptureModeThreadLocal));
 }
 
-static cs_graph end_capture(cs_queue *queue)
+/* graph <- what has been captured. Returns whether there is nothing, because another thread has waited for the whole device
+ * in between: that ends all captures (cudaErrorStreamCaptureInvalidated), and is no failure of the device. */
+static bool end_capture(cs_queue *queue, cs_graph *ready)
 {
+    const cudaError_t lost = cudaErrorStreamCaptureInvalidated;
     cudaGraph_t graph = NULL;
-    cs_graph ready = NULL;
-    cs_check(queue, cudaStreamEndCapture(queue->stream, &graph));
-    if (graph) cs_check(queue, cudaGraphInstantiate(&ready, graph, 0));
+    cudaError_t result = cudaStreamEndCapture(queue->stream, &graph);
+    if (result == lost && (queue->failure == cudaSuccess || queue->failure == lost)) {
+        cudaGetLastError();
+        queue->failure = cudaSuccess;
+        return true;
+    }
+    cs_check(queue, result);
+    if (graph) cs_check(queue, cudaGraphInstantiate(ready, graph, 0));
     if (graph) cs_check(queue, cudaGraphDestroy(graph));
-    return ready;
+    return false;
 }
 
 static void replay(cs_queue *queue, cs_graph graph)
@@ -269,6 +326,8 @@ int cs_device_is_foreign(const void *data, char *what, size_t size)
     std::snprintf(what, size, "memory of another device");
     return 1;
 }
+
+void cs_device_settle(void) {}
 
 void cs_device_after(cs_queue *queue, unsigned long long stream)
 {
@@ -373,11 +432,12 @@ static cs_status wait(cs_queue *queue, cs_error *error)
 
 static void begin_capture(cs_queue *queue) { queue->machine.capture.emplace(); }
 
-static cs_graph end_capture(cs_queue *queue)
+static bool end_capture(cs_queue *queue, cs_graph *graph)
 {
-    cs_graph graph = std::move(*queue->machine.capture);
-    queue->machine.capture.reset();
-    return graph;
+    emulation::machine *machine = &queue->machine;
+    *graph = std::move(*machine->capture);
+    machine->capture.reset();
+    return machine->lost_capture && --machine->lost_capture == 0;
 }
 
 static void replay(cs_queue *queue, const cs_graph &graph)
@@ -393,6 +453,12 @@ static void replay(cs_queue *queue, const cs_graph &graph)
  * process ends, since a queue may be closed after this file's other objects are destroyed. */
 static std::mutex idle_lock;
 static std::vector<cs_buffers *> &idle = *new std::vector<cs_buffers *>;
+
+static void free_buffers(cs_buffers *buffers)
+{
+    for (cs_buffer &buffer : buffers->each) free_buffer(&buffer);
+    delete buffers;
+}
 
 /* Buffers for a copy; NULL after a failure. */
 static cs_buffers *take_buffers(cs_queue *queue)
@@ -412,14 +478,18 @@ static cs_buffers *take_buffers(cs_queue *queue)
         counts.buffers++;
         return fresh;
     }
-    for (cs_buffer &buffer : fresh->each) free_buffer(&buffer);
-    delete fresh;
+    free_buffers(fresh);
     return NULL;
 }
 
-/* Gives buffers back. Whoever takes them next waits for what still uses one of them. */
-static void give_back(cs_buffers *buffers)
+/* Gives buffers back. Whoever takes them next waits for what still uses one of them. After a failure nobody takes them: they
+ * may have gone with the device. */
+static void give_back(cs_queue *queue, cs_buffers *buffers)
 {
+    if (has_failed(queue)) {
+        free_buffers(buffers);
+        return;
+    }
     std::lock_guard<std::mutex> hold(idle_lock);
     idle.push_back(buffers);
 }
@@ -446,10 +516,11 @@ static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
     for (size_t begin = 0; begin < bytes; begin += PIECE) {
         size_t piece = piece_of(bytes, begin);
         const cs_buffer &buffer = next_buffer(queue, buffers);
+        if (has_failed(queue)) break;
         std::memcpy(buffer.memory, static_cast<const char *>(from) + begin, piece);
         write_piece(queue, static_cast<char *>(to) + begin, buffer, piece);
     }
-    give_back(buffers);
+    give_back(queue, buffers);
     counts.uploaded += (long long)bytes;
 }
 
@@ -479,7 +550,7 @@ static void download(cs_queue *queue, void *to, const void *from, size_t bytes)
     cs_buffers *buffers = bytes ? take_buffers(queue) : NULL;
     if (!buffers) return;
     download_by(queue, buffers, to, from, bytes);
-    give_back(buffers);
+    give_back(queue, buffers);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -549,13 +620,25 @@ static void sweep(cs_queue *queue, const cs_device_program *program, const cs_de
             return;
         }
 
-    /* Launch, or capture and replay. */
-    if (captured) begin_capture(queue);
+    /* Capture and replay. */
+    if (captured) {
+        cs_graph graph = {};
+        std::unique_lock<std::mutex> hold(capture_lock);
+        begin_capture(queue);
+        run(queue, program, step, steps);
+        cs_device_end_sweep(queue, program);
+        bool lost = end_capture(queue, &graph);
+        hold.unlock();
+        if (!lost) {
+            queue->captured.push_back({step, program->packed.damping, graph});
+            replay(queue, graph);
+            return;
+        }
+    }
+
+    /* Launch. */
     run(queue, program, step, steps);
     cs_device_end_sweep(queue, program);
-    if (!captured) return;
-    queue->captured.push_back({step, program->packed.damping, end_capture(queue)});
-    replay(queue, queue->captured.back().graph);
 }
 
 static void chip(cs_queue *queue, int64_t *processors, int64_t *shared)

@@ -49,9 +49,10 @@ struct cs_queue {
 };
 
 #if defined(__CUDACC__)
-/* Keeps the first failure. */
+/* Keeps the first failure, and takes it out of cudaGetLastError, by which other packages check their own launches. */
 inline void cs_check(cs_queue *queue, cudaError_t result)
 {
+    if (result != cudaSuccess) cudaGetLastError();
     if (queue->failure == cudaSuccess) queue->failure = result;
 }
 
@@ -103,11 +104,13 @@ int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int t
     return each * cs_processors(queue);
 }
 
-/* Launches a kernel whose blocks share so many bytes. `together`: all blocks are resident at once. */
+/* Launches a kernel whose blocks share so many bytes; nothing without blocks, which CUDA refuses. `together`: all blocks are
+ * resident at once; there are some, or the multiprocessors hold none, which is a failure. */
 template <class... parameters, class... arguments>
 void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int threads, int64_t bytes,
                       void (*kernel)(parameters...), const arguments &...given)
 {
+    if (!blocks && !together) return;
     cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
     cudaLaunchAttribute cooperative = {};
     cooperative.id = cudaLaunchAttributeCooperative;

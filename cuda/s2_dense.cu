@@ -3,6 +3,7 @@
 #include "cuda/device.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -42,7 +43,7 @@ static int64_t size_of_number(const cs_s2_request *request)
 
 static int is_sor(const cs_s2_request *request) { return request->kernel >= CS_S2_FULL_SOR_96; }
 
-/* Memory for T, for five vectors and for the verdict. T comes first: it alone may be too large. */
+/* Memory for T, for five vectors and for the verdict; none of it if there is too little for all. */
 static cs_status take_memory(run *r, cs_error *error)
 {
     const cs_s2_problem *shape = &r->request->shape;
@@ -51,6 +52,15 @@ static cs_status take_memory(run *r, cs_error *error)
     void *memory[7];
     const size_t bytes[7] = {vector * (size_t)shape->pitch,    vector,     vector, vector, vector,
                              (size_t)shape->contacts * number, sizeof(int)};
+    size_t all = 0, room = r->device->room(r->queue);
+    for (size_t each : bytes) all += cs_device_units(each);
+    if (all > room) {
+        error->status = CS_NO_MEMORY;
+        std::snprintf(error->message, sizeof error->message,
+                      "out of memory on the device: %zu bytes are needed, and %zu are free", all,
+                      room);
+        return CS_NO_MEMORY;
+    }
     for (int i = 0; i < 7; i++) {
         cs_status status = r->device->take(r->queue, &memory[i], bytes[i], error);
         if (status) return status;

@@ -76,6 +76,16 @@ def loss(launch):
 
 
 @contextmanager
+def lost_capture(number):
+    """Another thread ends this capture, counted from 1, of solvers made inside: it is no graph."""
+    kernels.lose_capture(number)
+    try:
+        yield
+    finally:
+        kernels.lose_capture(0)
+
+
+@contextmanager
 def lost_write(number):
     """Launches of solvers made inside lose this write of those that others wait for."""
     kernels.lose_write(number)

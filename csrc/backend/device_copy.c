@@ -118,6 +118,9 @@ static void copy_rows(cs_on_device *d, int g)
 {
     const cs_packed_group *from = &d->packed.group[g];
     cs_packed_rows *to = &d->group[g].matrix;
+    to->short_column = NULL; /* no kernel reads these three */
+    to->piece = NULL;
+    to->kept = NULL;
     if (!from->matrix.value) return;
     to->value = copy_of(d, from->matrix.value, values_of(&d->packed, from),
                         cs_stored_size(d->packed.dtype));
@@ -248,7 +251,16 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     to->problem = NULL;
     to->scheme = NULL;
     to->schedule = NULL;
-    to->copy_scale = to->gather_scale = NULL; /* devices have no concurrent stages */
+    /* No kernel reads what follows; devices have no concurrent stages. */
+    to->copy_scale = to->gather_scale = NULL;
+    to->copy = NULL;
+    to->copy_start = NULL;
+    to->matrix = NULL;
+    to->dense_copy = NULL;
+    to->setting = NULL;
+    to->device_kernels = to->wide = NULL;
+    to->row_kernels = NULL;
+    to->dense_kernels = NULL;
     for (int g = 0; g < groups; g++) copy_group(d, g, scratch);
     program->group = d->group;
     to->group = copy_of(d, d->group, groups, sizeof *d->group);

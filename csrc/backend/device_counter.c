@@ -22,7 +22,7 @@ const char *cs_counter_why_not(const cs_packed *packed)
             return "contacts of a stage of the order do not see each other's updates";
 
     /* The groups. */
-    if (packed->problem->blocks > INT32_MAX) return "there are more than 2^31 - 1 contacts";
+    if (packed->problem->blocks > INT32_MAX / 2) return "there are more than 2^30 - 1 contacts";
     int64_t visits = 0;
     for (int g = 0; g < packed->problem->block_groups; g++) {
         if (packed->group[g].lanes > 1) return "contacts are visited in batches";

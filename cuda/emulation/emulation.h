@@ -60,9 +60,10 @@ struct machine {
     int64_t shared = 227 * 1024; /* bytes that a block may share: those of an H100 */
     uint64_t lost_write =
         0; /* which of the versioned pieces written from now on is lost, for tests; 0: none */
-    uint64_t lost_launch = 0; /* with which of the next launches the device is lost; 0: none */
-    size_t memory = SIZE_MAX; /* bytes of the device */
-    std::string failure;      /* empty: none */
+    uint64_t lost_launch = 0;  /* with which of the next launches the device is lost; 0: none */
+    uint64_t lost_capture = 0; /* which of the next captures another thread ends; 0: none */
+    size_t memory = SIZE_MAX;  /* bytes of the device */
+    std::string failure;       /* empty: none */
     std::optional<launches> capture; /* launches are added to it instead of running */
 };
 

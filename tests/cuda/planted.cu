@@ -126,6 +126,23 @@ CS_KERNEL void endless_wait(const double *from, double *total)
     *total = from[0];
 }
 
+/* Threads add in turn, each after the version that the one before it writes, or, with `early`, after an earlier one. */
+template <int early> CS_GPU void add_in_turn(const double *from, double *total)
+{
+    CS_SHARED(cs_versioned_piece, piece, 1);
+    uint32_t t = threadIdx.x, awaited = t >= early ? t - early : 0;
+    if (t == 0) cs_write_versioned(piece, {{0, 0, 0}, 0});
+    __syncthreads();
+    cs_versioned_piece here;
+    while ((here = cs_read_versioned(piece)).version != awaited) CS_SPIN();
+    cs_write_versioned(piece, {{here.word[0] + (uint32_t)from[t], 0, 0}, t + 1});
+    if (t == THREADS - 1) *total = here.word[0] + from[t];
+}
+
+CS_KERNEL void right_version(const double *from, double *total) { add_in_turn<0>(from, total); }
+
+CS_KERNEL void wrong_version(const double *from, double *total) { add_in_turn<1>(from, total); }
+
 CS_KERNEL void trap(const double *from, double *total)
 {
     *total = from[0];
@@ -151,6 +168,8 @@ int main(int count, char **argument)
         {"halves", halves},
         {"missing_in_half", missing_in_half},
         {"endless_wait", endless_wait},
+        {"right_version", right_version},
+        {"wrong_version", wrong_version},
         {"trap", trap},
     };
     if (count != 3) return 2;

@@ -9,7 +9,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve import _core, dynamics
-from emulated import DEVICE, EMULATED, kernels, loss, memory
+from emulated import DEVICE, EMULATED, kernels, loss, lost_capture, memory
 
 SWEEPS = {"rtol": None, "max_iterations": 10, "record": ()}
 NUMBER = 8
@@ -232,6 +232,17 @@ def test_after_a_lost_device_the_next_solve_begins_on_a_new_queue(spheres, sweep
     again = solver.solve()
     fresh = cs.Solver(spheres, **options, **EMULATED).solve()
     np.testing.assert_array_equal(again.impulses, fresh.impulses)
+
+
+@pytest.mark.parametrize("capture", [1, 2])
+def test_a_sweep_whose_capture_another_thread_ends_is_launched(spheres, capture):
+    options = {"method": "symmetric_gauss_seidel", "order": "colored", "scheme": "factorized"}
+    options |= {"rtol": None, "max_iterations": 6, "record": (), **EMULATED}
+    with lost_capture(capture):
+        solver = cs.Solver(spheres, device_sweeps="graph", **options)
+    there = cs.Solver(spheres, device_sweeps="launches", **options).solve()
+    for _ in range(2):
+        np.testing.assert_array_equal(solver.solve().impulses, there.impulses)
 
 
 @pytest.mark.parametrize("per", ["thread", "half_warp"])

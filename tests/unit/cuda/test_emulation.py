@@ -75,6 +75,7 @@ def test_a_planted_race_is_found(raced, name, turn):
 def test_a_right_kernel_has_one_result(planted, turn):
     assert planted("sum_block", turn) == "total 64\n"
     assert planted("halves", turn) == "total 64\n"
+    assert planted("right_version", turn) == "total 64\n"
 
 
 def test_a_missing_barrier_changes_the_result(planted):
@@ -93,6 +94,7 @@ def test_a_missing_barrier_changes_the_result(planted):
         ("missing_lane", r"failed: block 0, thread \d+ waits without end"),
         ("missing_in_half", r"failed: block 0, thread \d+ waits without end"),
         ("endless_wait", r"failed: block 0, thread \d+ waits without end"),
+        ("wrong_version", r"failed: block 0, thread \d+ waits without end"),
         ("trap", r"failed: the kernel trapped \(block 0, thread 9\)"),
     ],
 )

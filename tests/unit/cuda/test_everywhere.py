@@ -1,12 +1,13 @@
 """What takes device=: comparisons, records, callbacks, islands, worlds and the command line."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from contactsolve import cli, dynamics
+from contactsolve import _devices, cli, dynamics
 from emulated import DEVICE, EMULATED, islands, loss, on_both, same_bits
 
 OPTIONS = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized"}
@@ -127,6 +128,20 @@ def test_the_command_tells_of_gpus(monkeypatch, capsys):
     monkeypatch.setattr(cs.cuda, "devices", lambda: [("NVIDIA H100", 85 * 10**9, 9, 0)])
     assert cli.main(["info"]) == 0
     assert "NVIDIA H100, 79 GiB, compute capability 9.0" in capsys.readouterr().out
+
+
+def test_kernels_that_cannot_be_loaded(monkeypatch):
+    def fail(*_):
+        raise ImportError("libstdc++.so.6: version `GLIBCXX_3.4.32' not found")
+
+    monkeypatch.setattr(_devices, "_loaded", {})
+    monkeypatch.setattr(_devices, "_broken", {})
+    monkeypatch.setattr(_devices, "import_module", fail)
+    why = r"the kernels of this installation cannot be loaded: libstdc\+\+"
+    assert not cs.cuda.available()
+    assert re.match(why, cs.cuda.why_not())
+    with pytest.raises(RuntimeError, match=f"device='cuda': {why}"):
+        cs.solve(cs.scenarios.box_stack(1), device="cuda")
 
 
 @needs_avx2

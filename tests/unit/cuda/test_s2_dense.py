@@ -2,12 +2,13 @@
 
 import ctypes
 import ctypes.util
+import re
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from emulated import DEVICE, TURNS, kernels, turns
+from emulated import DEVICE, TURNS, kernels, memory, turns
 
 JOR = ("gemv+add+prox", "gemv+prox", "all_in_one_128", "all_in_one_192", "own_gemv+prox")
 SPLIT = ("gemv+add+prox", "gemv+prox", "own_gemv+prox")
@@ -243,6 +244,21 @@ def test_arguments_are_not_written_to(order):
         iterate((T, d, mu), kernel, impulses=start, aligned=False)
     for now, then in zip((T, d, mu, start), before, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+@EACH_TYPE
+def test_a_matrix_that_is_too_large_names_the_bytes_before_it_takes_any(dtype):
+    problem = random_problem(32, dtype)
+    words = r"(\d+) bytes are needed, and 1000 are free"
+    with memory(1000), pytest.raises(MemoryError, match=words) as caught:
+        iterate(problem, JOR[0])
+    needed = int(re.search(words, str(caught.value))[1])
+    # T alone would fit.
+    assert problem[0].nbytes < needed
+    with memory(needed - 1), pytest.raises(MemoryError, match=f"{needed} bytes are needed"):
+        iterate(problem, JOR[0])
+    with memory(needed):
+        iterate(problem, JOR[0])
 
 
 def test_no_iteration_returns_the_first_iterate():
