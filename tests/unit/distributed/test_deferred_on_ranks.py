@@ -88,6 +88,32 @@ def test_values_have_the_bits_of_one_process(name):
         assert result.worst_contact == reference.worst_contact
 
 
+@pytest.mark.parametrize("scene", ["disc_pyramid", "crane", "folded_cloth", "ball_pile"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_scenes_have_the_bits_of_one_process(scene, threads):
+    """Several groups of contacts and bodies, islands, and many pieces of contacts."""
+    problem = cs.scenarios.get(scene)()
+    parts = min(PARTS, problem.bodies_count)
+    rng = np.random.default_rng(1)
+    for labels in (labels_of(problem, parts), rng.integers(parts, size=problem.bodies_count)):
+        whole = cs.orders.partition(labels)
+        options = {**SILENT, "method": "gauss_seidel", "islands": False}
+        reference = cs.solve(problem, order=whole, scheme="factorized", **options)
+        options |= {"threads": threads, "exact_threads": True}
+
+        def work(comm, labels=labels, options=options):
+            spread_problem = spread(problem, comm, labels, parts)
+            result = distributed.solve(spread_problem, **options)
+            local = result._local
+            return result, spread_problem.gather_rows(local.residual_velocities)
+
+        for result, xi in on_each_rank(work, 3):
+            assert bits_of(xi) == bits_of(reference.residual_velocities)
+            assert result.natural_map == reference.natural_map
+            assert result.natural_map_scaled == reference.natural_map_scaled
+            assert result.worst_contact == reference.worst_contact
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_a_rank_reads_alone_and_sends_nothing(ranks):
     def work(comm):
