@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* The same for a prox and sets (rows) that the compiler may know. */
+/* cs_block_defects, for rows, sets (rows) and a prox that the compiler may know. */
 CS_INLINE int block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
                             int rows, const int *coupled_set,
                             void (*prox)(int, double *, const double *, const double *),
@@ -48,7 +48,7 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
                          sets);
 }
 
-/* The same for the most frequent set, discs in space. */
+/* For the most frequent set, discs in space. */
 CS_INLINE int disc_defects(const cs_state *state, const cs_block_group *group, int64_t index,
                            cs_set_defect *sets)
 {
