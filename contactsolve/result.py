@@ -111,7 +111,7 @@ def _html_table(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-class _Lazy:
+class Lazy:
     """Attributes that the methods of `_found` compute when they are first read."""
 
     __slots__ = ("_found",)
@@ -142,7 +142,7 @@ _NOT_PLAIN = ("problem", "_b", "_parameters", "_updates")
 
 
 @dataclass(eq=False, slots=True)
-class Result(_Lazy):
+class Result(Lazy):
     """The answer of a solve.
 
     Attributes

@@ -23,6 +23,7 @@ __all__ = [
     "require_alike",
     "require_equal",
     "together",
+    "together_alike",
     "widened",
 ]
 
@@ -76,16 +77,53 @@ def together(
         else RuntimeError. The message begins with the rank, and is the original one of a
         `FoundError`, which becomes a ValueError.
     """
+    result, _ = _together(comm, None, function, *args, **keywords)
+    return result
+
+
+def together_alike(
+    comm: Communicator,
+    what: dict[str, Any],
+    function: Callable[P, T],
+    *args: P.args,
+    **keywords: P.kwargs,
+) -> T:
+    """Do what `together` and then `require_equal` do, in one message.
+
+    Parameters
+    ----------
+    comm, function, *args, **keywords
+        As for `together`.
+    what
+        As for `require_equal`.
+
+    Raises
+    ------
+    Exception
+        As for `together`.
+    ValueError
+        As for `require_equal`.
+    """
+    result, every = _together(comm, what, function, *args, **keywords)
+    _require_equal(every)
+    return result
+
+
+def _together(
+    comm: Communicator, value: Any, function: Callable[P, T], *args: P.args, **keywords: P.kwargs
+) -> tuple[T, list[Any]]:
+    """Do what `together` does; also return the values of all ranks."""
     failure: Exception | None = None
     try:
         result = function(*args, **keywords)
     except Exception as error:
         failure = error
     told = None if failure is None else (type(failure).__name__, str(failure))
-    for rank, found in enumerate(comm.allgather(told)):
+    every = comm.allgather((told, value))
+    for rank, (found, _) in enumerate(every):
         if found is not None:
             raise _error(rank, *found) from failure
-    return result
+    return result, [other for _, other in every]
 
 
 def _error(rank: int, name: str, message: str) -> Exception:
@@ -112,7 +150,11 @@ def require_equal(comm: Communicator, what: dict[str, Any]) -> None:
         Values by name; each is compared with that of rank 0. Messages show strings as they are, and
         others by `repr`.
     """
-    every = comm.allgather(what)
+    _require_equal(comm.allgather(what))
+
+
+def _require_equal(every: list[dict[str, Any]]) -> None:
+    """Do what `require_equal` does with the values of all ranks."""
     for rank, other in enumerate(every):
         _require_names(rank, other, every[0])
         for name, value in every[0].items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from contactsolve._activity import is_activity
 from contactsolve._devices import load
 from contactsolve._options import count, flag, most_seconds, number
 from contactsolve._result_values import ResultValues
-from contactsolve.distributed._collective import owner_of_part, require_equal, together
+from contactsolve.distributed._collective import (
+    owner_of_part,
+    require_equal,
+    together,
+    together_alike,
+)
 from contactsolve.distributed._comm import Communicator
 from contactsolve.distributed._communicators import alone
 from contactsolve.distributed._copies import compare_copies, require_equal_copies
@@ -27,7 +32,7 @@ from contactsolve.distributed._share import Share
 from contactsolve.distributed._values import RankValues
 from contactsolve.distributed.problem import Problem
 from contactsolve.orders import Order, chosen
-from contactsolve.result import History
+from contactsolve.result import History, Lazy
 from contactsolve.result import Result as LocalResult
 from contactsolve.solver import Options, State
 
@@ -214,7 +219,7 @@ class Solver:
             After Ctrl-C.
         """
         if isinstance(initial, Result):
-            initial = initial._share_impulses
+            initial = initial._local.impulses
         self._solver.keeper = self._keeper(
             checkpoint, checkpoint_every, checkpoint_seconds, resume, starts=initial is not None
         )
@@ -228,7 +233,7 @@ class Solver:
             self._solver.keeper = None
         if self._verify:
             compare_copies(self.problem.share, self._visitor, result._found.impulses())
-        return _result_of(self, result)
+        return Result.of(self, result)
 
     def _keeper(self, *arguments: Any, starts: bool) -> Keeper | None:
         solver = self._solver
@@ -297,9 +302,12 @@ def solve(
     )
 
 
-@dataclass(repr=False, eq=False)
-class Result:
+@dataclass(repr=False, eq=False, slots=True)
+class Result(Lazy):
     """The answer of a solve on many ranks.
+
+    A rank may read any attribute alone. Those that no solve has to compute are computed when they
+    are first read, as in `contactsolve.Result`.
 
     Attributes
     ----------
@@ -337,8 +345,16 @@ class Result:
     worst_contact: int
     info: dict[str, Any]
     problem: Problem = field(repr=False)
-    _share_impulses: Any = field(repr=False)
-    _local: LocalResult = field(repr=False)
+    _local: LocalResult = field(repr=False)  # of the rank's share
+
+    @classmethod
+    def of(cls, solver: Solver, local: LocalResult) -> Self:
+        """Return the result of a rank, with the contacts that belong to it."""
+        result = cls.__new__(cls)
+        result.problem, result._local = solver.problem, local
+        ranks = solver._solver._core.ranks()
+        result._found = _OwnValues(solver.problem.share, solver._mine, local._found, ranks)
+        return result
 
     def gather(self, root: int | None = None) -> Any:
         """Return λ of all contacts; all ranks call this together.
@@ -353,7 +369,7 @@ class Result:
         np.ndarray, list or None
             ``(K, m)`` by id, for each group if there are groups [N s].
         """
-        return self.problem.gather_rows(self._share_impulses, root)
+        return self.problem.gather_rows(self._local.impulses, root)
 
     def write(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the result and its problem to HDF5 files, one for each rank. All ranks call this.
@@ -418,12 +434,11 @@ class _OnRanks(one_process.Solver):
         return () if self.keeper is None else (self.keeper.begin(b, parameters),)
 
     def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> one_process.Start:
-        comm = self._share.comm
-        start = together(comm, self._own_start, b, mu, initial, callback)
+        comm, given = self._share.comm, {"b": b, "mu": mu, "initial": initial}
+        alike = {name: _presence(value) for name, value in given.items()}
+        alike |= arguments_of(self.keeper)
+        start = together_alike(comm, alike, self._own_start, b, mu, initial, callback)
         if comm.size > 1:
-            given = {"b": b, "mu": mu, "initial": initial}
-            alike = {name: _presence(value) for name, value in given.items()}
-            require_equal(comm, alike | arguments_of(self.keeper))
             self._compare_copies(start)
         return start
 
@@ -472,37 +487,52 @@ def _presence(value: Any) -> str:
     return "not given" if value is None else "given here"
 
 
-def _result_of(solver: Solver, result: LocalResult) -> Result:
-    """Return the result of a rank, with the contacts that belong to it."""
-    share, mine, values = solver.problem.share, solver._mine, result._found
-    return Result(
-        impulses=_own(share, values.impulses(), mine),
-        residual_velocities=_own(share, values.residual_velocities(), mine),
-        contact_ids=share.contact[mine],
-        history=values.history(),
-        converged=values.converged(),
-        status=values.status(),
-        message=values.message(),
-        iterations=values.iterations(),
-        time=values.time(),
-        natural_map=values.natural_map(),
-        natural_map_scaled=values.natural_map_scaled(),
-        worst_contact=values.worst_contact(),
-        info={**_info_of(share, values, mine), "ranks": solver._solver._core.ranks()},
-        problem=solver.problem,
-        _share_impulses=values.impulses(),
-        _local=result,
+class _OwnValues:
+    """The attributes of a `Result`, for the contacts that belong to a rank."""
+
+    __slots__ = ("_mine", "_ranks", "_share", "_values")
+
+    # Those that a rank has from the result of its share.
+    _SAME = (
+        "history",
+        "converged",
+        "status",
+        "message",
+        "iterations",
+        "time",
+        "natural_map",
+        "natural_map_scaled",
+        "worst_contact",
     )
 
+    def __init__(
+        self, share: Share, mine: np.ndarray, values: ResultValues, ranks: dict[str, int] | None
+    ) -> None:
+        self._share, self._mine, self._values, self._ranks = share, mine, values, ranks
 
-def _info_of(share: Any, values: ResultValues, mine: np.ndarray) -> dict[str, Any]:
-    """Return the info of a rank; of a certificate, that of the contacts that belong to it."""
-    info = values.info()
-    if "certificate" in info:
-        info["certificate"] = _own(share, info["certificate"], mine)
-        theirs = np.array(info["certificate_contacts"], np.int64)
-        info["certificate_contacts"] = share.contact[theirs[mine[theirs]]].tolist()
-    return info
+    def __getattr__(self, name: str) -> Any:
+        if name in self._SAME:
+            return getattr(self._values, name)
+        raise AttributeError(name)
+
+    def impulses(self) -> Any:
+        return _own(self._share, self._values.impulses(), self._mine)
+
+    def residual_velocities(self) -> Any:
+        return _own(self._share, self._values.residual_velocities(), self._mine)
+
+    def contact_ids(self) -> np.ndarray:
+        return self._share.contact[self._mine]
+
+    def info(self) -> dict[str, Any]:
+        """Return the info of a rank; of a certificate, that of the contacts that belong to it."""
+        info = {**self._values.info(), "ranks": self._ranks}
+        if "certificate" in info:
+            info["certificate"] = _own(self._share, info["certificate"], self._mine)
+            theirs = np.array(info["certificate_contacts"], np.int64)
+            theirs = self._share.contact[theirs[self._mine[theirs]]]
+            info["certificate_contacts"] = theirs.tolist()
+        return info
 
 
 def _own(share: Any, rows: Any, mine: np.ndarray) -> Any:

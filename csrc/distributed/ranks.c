@@ -70,6 +70,7 @@ struct cs_ranks {
     cs_gather pieces;  /* of each rank: CS_RANKS_PIECE_NUMBERS of each of its pieces */
     int64_t own_pieces, all_pieces; /* of shared islands: of this rank, and of all */
     int64_t *island;                /* (all_pieces): of the pieces of one rank after another */
+    cs_ranks_info info;             /* but for `overlapped` */
 };
 
 /* What each rank adds to the numbers of its parts: its largest number, and its count. */
@@ -631,6 +632,15 @@ int cs_ranks_at_border(const cs_ranks *ranks, int64_t stage, int64_t block)
 
 /* ---- what travels ---------------------------------------------------------------------------------- */
 
+/* to <- from, the bytes of an item: of six velocities or one row without a call, in double or single precision. */
+static inline void copy_item(char *to, const char *from, size_t bytes)
+{
+    if (bytes == 6 * sizeof(double)) memcpy(to, from, 6 * sizeof(double));
+    else if (bytes == 6 * sizeof(float)) memcpy(to, from, 6 * sizeof(float));
+    else if (bytes == sizeof(double)) memcpy(to, from, sizeof(double));
+    else memcpy(to, from, bytes);
+}
+
 /* Sends the numbers of the carrier's items: those of item k are at place[k], or (place NULL) those of the i-th one at
  * out_place[i]. Returns whether anything travels. */
 static int send_items(cs_ranks *ranks, const carrier *c, const void *values, const int64_t *place,
@@ -641,7 +651,7 @@ static int send_items(cs_ranks *ranks, const carrier *c, const void *values, con
     for (int64_t i = 0; i < c->sends; i++) {
         size_t bytes = (size_t)item_bytes(c, c->send[i]);
         int64_t at = place ? place[c->send[i]] : out_place[i];
-        memcpy(out, (const char *)values + c->size * (size_t)at, bytes);
+        copy_item(out, (const char *)values + c->size * (size_t)at, bytes);
         out += bytes;
     }
     return !cs_exchange_begin(c->exchange, &ranks->failure);
@@ -654,7 +664,7 @@ static void put_items(const carrier *c, void *values, const int64_t *place, cons
     for (int64_t i = 0; i < c->receives; i++) {
         size_t bytes = (size_t)item_bytes(c, c->receive[i]);
         int64_t at = place ? place[c->receive[i]] : in_place[i];
-        memcpy((char *)values + c->size * (size_t)at, in, bytes);
+        copy_item((char *)values + c->size * (size_t)at, in, bytes);
         in += bytes;
     }
 }
@@ -793,6 +803,34 @@ void cs_ranks_complete(void *context, double *velocity)
 {
     cs_ranks *ranks = context;
     if (ranks) carry(ranks, &ranks->products, velocity, ranks->velocity_place);
+}
+
+int64_t cs_ranks_ghost_velocities(const cs_ranks *ranks)
+{
+    int64_t numbers = 0;
+    for (int64_t i = 0; ranks && i < ranks->products.receives; i++)
+        numbers += ranks->dof[ranks->products.receive[i]];
+    return numbers;
+}
+
+void cs_ranks_take_ghosts(const cs_ranks *ranks, const double *velocity, double *ghosts)
+{
+    const carrier *c = &ranks->products;
+    for (int64_t i = 0; i < c->receives; i++) {
+        int64_t body = c->receive[i];
+        memcpy(ghosts, velocity + ranks->velocity_place[body], (size_t)item_bytes(c, body));
+        ghosts += ranks->dof[body];
+    }
+}
+
+void cs_ranks_put_ghosts(const cs_ranks *ranks, const double *ghosts, double *velocity)
+{
+    const carrier *c = &ranks->products;
+    for (int64_t i = 0; i < c->receives; i++) {
+        int64_t body = c->receive[i];
+        memcpy(velocity + ranks->velocity_place[body], ghosts, (size_t)item_bytes(c, body));
+        ghosts += ranks->dof[body];
+    }
 }
 
 /* ---- decisions ----------------------------------------------------------------------------------- */
@@ -1049,6 +1087,29 @@ out:
     return status;
 }
 
+/* Counts what cs_ranks_describe tells. */
+static void count_own(cs_ranks *ranks)
+{
+    cs_ranks_info *info = &ranks->info;
+    *info =
+        (cs_ranks_info){.neighbours = ranks->lists.neighbours, .visits = ranks->problem->blocks};
+    for (int64_t body = 0; body < ranks->problem->bodies; body++) {
+        info->owned += ranks->owner[body] == ranks->rank;
+        info->ghosts += ranks->owner[body] >= 0 && ranks->owner[body] != ranks->rank;
+    }
+    for (int64_t k = 0; k < ranks->problem->blocks; k++)
+        info->own += cs_ranks_own(ranks, ranks->share->part[k]);
+    for (int64_t s = 0; s < ranks->share->stages; s++) {
+        const carrier *of_stage[] = {&ranks->stage[s], &ranks->back[s], &ranks->changes[s]};
+        for (int i = 0; i < 3; i++) {
+            info->messages += of_stage[i]->messages;
+            info->bytes += of_stage[i]->bytes;
+        }
+    }
+    info->messages += ranks->impulses.messages;
+    info->bytes += ranks->impulses.bytes;
+}
+
 /* Counts the visits of all ranks in each stage, and the rows of the whole problem. Collective. */
 static void count_all(cs_ranks *ranks)
 {
@@ -1108,6 +1169,7 @@ cs_status cs_ranks_make(cs_ranks **result, const cs_share *share, const cs_probl
     if (!status) status = share_pieces(ranks, error);
     if (!status) status = make_carriers(ranks, real_size, error);
     if (!status) {
+        count_own(ranks);
         count_all(ranks);
         status = cs_ranks_status(ranks, error);
     }
@@ -1160,22 +1222,6 @@ int64_t cs_ranks_contact(const cs_ranks *ranks, int64_t block)
 
 void cs_ranks_describe(const cs_ranks *ranks, cs_ranks_info *info)
 {
-    *info = (cs_ranks_info){.neighbours = ranks->lists.neighbours,
-                            .visits = ranks->problem->blocks,
-                            .overlapped = ranks->overlapped};
-    for (int64_t body = 0; body < ranks->problem->bodies; body++) {
-        info->owned += ranks->owner[body] == ranks->rank;
-        info->ghosts += ranks->owner[body] >= 0 && ranks->owner[body] != ranks->rank;
-    }
-    for (int64_t k = 0; k < ranks->problem->blocks; k++)
-        info->own += cs_ranks_own(ranks, ranks->share->part[k]);
-    for (int64_t s = 0; s < ranks->share->stages; s++) {
-        const carrier *of_stage[] = {&ranks->stage[s], &ranks->back[s], &ranks->changes[s]};
-        for (int i = 0; i < 3; i++) {
-            info->messages += of_stage[i]->messages;
-            info->bytes += of_stage[i]->bytes;
-        }
-    }
-    info->messages += ranks->impulses.messages;
-    info->bytes += ranks->impulses.bytes;
+    *info = ranks->info;
+    info->overlapped = ranks->overlapped;
 }

@@ -149,6 +149,15 @@ void cs_ranks_copy_impulses(cs_ranks *ranks, void *copy);
 /* velocity (velocities of the problem) <- those of ghosts from their owners. `context` is a cs_ranks. */
 void cs_ranks_complete(void *context, double *velocity);
 
+/* ---- the same, kept: not collective -------------------------------------------------------------- */
+
+/* How many velocities of the problem are those of ghosts; 0 on one rank. */
+int64_t cs_ranks_ghost_velocities(const cs_ranks *ranks);
+
+/* ghosts (so many) <- those of `velocity` (velocities of the problem), and back. */
+void cs_ranks_take_ghosts(const cs_ranks *ranks, const double *velocity, double *ghosts);
+void cs_ranks_put_ghosts(const cs_ranks *ranks, const double *ghosts, double *velocity);
+
 /* ---- figures ----------------------------------------------------------------------------------- */
 
 typedef struct cs_ranks_info {

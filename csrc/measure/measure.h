@@ -117,11 +117,22 @@ static inline const double *cs_state_parameters(const cs_state *state, const cs_
 /* The natural map of the state, computed at the first call. */
 const cs_natural_map *cs_natural_map_of(cs_state *state);
 
+/* The same after xi (rows), to which state->xi points, <- A lambda + b, with `velocity` = M^-1 J^T lambda: one pass over the
+ * contacts does both. */
+const cs_natural_map *cs_natural_map_and_residual(cs_state *state, const double *velocity,
+                                                  double *xi);
+
 /* Adds one coupled set of a block to the maximum `map`, which begins as CS_NO_DEFECT. The sets of all blocks are added
  * in their order: of equally large ones, the first is the worst. */
 #define CS_NO_DEFECT ((cs_natural_map){.worst_block = -1, .met = 1})
 void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
                    cs_natural_map *map);
+
+/* The same for all sets of the blocks begin .. end - 1, at state->xi. */
+void cs_add_defects(const cs_state *state, int64_t begin, int64_t end, cs_natural_map *map);
+
+/* state->natural_map <- the maximum over the maps (count) of pieces in the order of their blocks, and over all ranks. */
+void cs_join_map_pieces(cs_state *state, const cs_natural_map *map, int64_t count);
 
 /* map <- the maximum over the maps of all ranks, with the worst block by its number in the whole problem. Collective. */
 void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map);

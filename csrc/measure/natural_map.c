@@ -8,25 +8,30 @@
  * crushed under a heavy one. Therefore each set is compared with the speed of its island. */
 #include "measure/measure.h"
 
+#include "prox/prox.h"
+
 #include <math.h>
 
-int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
-                     cs_set_defect *sets)
+/* cs_block_defects, for rows, sets (rows) and a prox that the compiler may know. */
+CS_INLINE int block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
+                            int rows, const int *coupled_set,
+                            void (*prox)(int, double *, const double *, const double *),
+                            cs_set_defect *sets)
 {
-    int rows = group->rows, count = 0;
-    int64_t row = cs_group_row(group, index);
+    int count = 0;
+    int64_t row = group->first_row + index * rows;
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
 
     /* Take the prox step z = prox(lambda - rho xi). */
     double step[CS_MAX_ROWS], z[CS_MAX_ROWS];
     for (int i = 0; i < rows; i++) step[i] = z[i] = lambda[i] - rho[i] * xi[i];
-    group->set->prox_f64(rows, z, cs_state_parameters(state, group, index), NULL);
+    prox(rows, z, cs_state_parameters(state, group, index), NULL);
 
     /* Take the largest change of each set. Where the prox leaves the step unchanged, the change is rho xi;
      * computing the difference instead would cancel digits. */
     for (int i = 0; i < rows; i++) {
-        cs_set_defect *set = &sets[group->coupled_set[i]];
-        if (group->coupled_set[i] == count) {
+        cs_set_defect *set = &sets[coupled_set[i]];
+        if (coupled_set[i] == count) {
             *set = (cs_set_defect){.rho = rho[i], .row = i};
             count++;
         }
@@ -34,6 +39,21 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
         if (change > set->impulse || isnan(change)) set->impulse = change; /* a NaN stays */
     }
     return count;
+}
+
+int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
+                     cs_set_defect *sets)
+{
+    return block_defects(state, group, index, group->rows, group->coupled_set, group->set->prox_f64,
+                         sets);
+}
+
+/* For the most frequent set, discs in space. */
+CS_INLINE int disc_defects(const cs_state *state, const cs_block_group *group, int64_t index,
+                           cs_set_defect *sets)
+{
+    static const int coupled_set[] = {0, 1, 1};
+    return block_defects(state, group, index, 3, coupled_set, cs_prox_disc_f64, sets);
 }
 
 void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
@@ -66,6 +86,19 @@ void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t bloc
      * whatever the iterate is. */
     if (scale == 0 && set->rho > 0) return;
     if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
+}
+
+/* Whether cs_add_defect certainly changes nothing: a set below the maxima, by a margin for their rounding. Most sets are:
+ * this saves their divisions. Where some number is a NaN, or zero, the answer is no. */
+static inline int is_below(const cs_state *state, const cs_set_defect *set, int64_t block,
+                           const cs_natural_map *map)
+{
+    const double margin = 0.75;
+    double scale = set->rho * state->scale[block];
+    return set->impulse <= map->impulse && isfinite(scale) &&
+           set->impulse < margin * map->scaled * scale &&
+           set->impulse < margin * map->velocity * set->rho &&
+           (!map->met || set->impulse <= cs_tolerance_of(state, block, set->rho));
 }
 
 /* map <- the maximum over the blocks before those of `next`, which it holds, and over the blocks of `next`, which
@@ -138,43 +171,94 @@ void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map)
     map->worst = (cs_set_defect){worst[WORST_IMPULSE], worst[WORST_RHO], (int)worst[WORST_ROW]};
 }
 
-/* The natural maps of the pieces of a loop over all blocks. */
+/* The natural maps of the pieces of a loop over all blocks; and, with `velocity`, xi before. */
 typedef struct pieces {
     const cs_state *state;
+    const double *velocity; /* M^-1 J^T lambda; NULL: xi is known */
+    double *xi;             /* (rows): what the state has as xi */
     cs_natural_map map[CS_LOOP_PIECES];
 } pieces;
 
+/* Adds the sets of one block to the map. */
+CS_INLINE void add_sets(const cs_state *state, const cs_set_defect *sets, int count, int64_t block,
+                        cs_natural_map *map)
+{
+    for (int s = 0; s < count; s++)
+        if (!is_below(state, &sets[s], block, map)) cs_add_defect(state, &sets[s], block, map);
+}
+
+/* Adds the blocks first .. last - 1 of a group to the map. */
+static void add_blocks(const cs_state *state, const cs_block_group *group, int64_t first,
+                       int64_t last, cs_natural_map *map)
+{
+    cs_set_defect sets[CS_MAX_ROWS];
+    int discs = group->set->kind == CS_SET_disc && group->rows == 3;
+    for (int64_t k = first; k < last && discs; k++)
+        add_sets(state, sets, disc_defects(state, group, k, sets), group->first_block + k, map);
+    for (int64_t k = first; k < last && !discs; k++)
+        add_sets(state, sets, cs_block_defects(state, group, k, sets), group->first_block + k, map);
+}
+
+void cs_add_defects(const cs_state *state, int64_t begin, int64_t end, cs_natural_map *map)
+{
+    const cs_problem *problem = state->problem;
+    for (int g = 0; g < problem->block_groups; g++) {
+        int64_t first, last;
+        if (cs_group_part(&problem->block_group[g], begin, end, &first, &last))
+            add_blocks(state, &problem->block_group[g], first, last, map);
+    }
+}
+
 static void map_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
+    /* A few blocks at a time, whose xi the cache still has. */
     pieces *all = context;
-    const cs_problem *problem = all->state->problem;
+    const cs_state *state = all->state;
     cs_natural_map map = CS_NO_DEFECT;
-    for (int g = 0; g < problem->block_groups; g++) {
-        const cs_block_group *group = &problem->block_group[g];
-        int64_t k, last;
-        if (!cs_group_part(group, begin, end, &k, &last)) continue;
-        for (; k < last; k++) {
-            cs_set_defect sets[CS_MAX_ROWS];
-            int count = cs_block_defects(all->state, group, k, sets);
-            for (int s = 0; s < count; s++)
-                cs_add_defect(all->state, &sets[s], group->first_block + k, &map);
-        }
+    for (int64_t from = begin; from < end; from += CS_PRODUCT_PIECE) {
+        int64_t to = end - from < CS_PRODUCT_PIECE ? end : from + CS_PRODUCT_PIECE;
+        if (all->velocity)
+            cs_residual_of_blocks(state->problem, state->lambda, state->b, all->velocity, from, to,
+                                  all->xi);
+        cs_add_defects(state, from, to, &map);
     }
     all->map[piece] = map;
+}
+
+void cs_join_map_pieces(cs_state *state, const cs_natural_map *map, int64_t count)
+{
+    state->natural_map = CS_NO_DEFECT;
+    for (int64_t p = 0; p < count; p++) join(&state->natural_map, &map[p]);
+    cs_join_natural_maps(state->ranks, &state->natural_map);
+    state->have_natural_map = 1;
+}
+
+/* state->natural_map <- that of all pieces, and of all ranks. */
+static const cs_natural_map *map_pieces(cs_state *state, pieces *all)
+{
+    int64_t blocks = state->problem->blocks;
+    all->state = state;
+    cs_loop(state->threads, blocks, map_piece, all);
+    cs_join_map_pieces(state, all->map, cs_loop_pieces(blocks));
+    return &state->natural_map;
 }
 
 const cs_natural_map *cs_natural_map_of(cs_state *state)
 {
     if (state->have_natural_map) return &state->natural_map;
-    int64_t blocks = state->problem->blocks;
     pieces all;
-    all.state = state;
-    cs_loop(state->threads, blocks, map_piece, &all);
-    state->natural_map = CS_NO_DEFECT;
-    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&state->natural_map, &all.map[p]);
-    cs_join_natural_maps(state->ranks, &state->natural_map);
-    state->have_natural_map = 1;
-    return &state->natural_map;
+    all.velocity = NULL;
+    all.xi = NULL;
+    return map_pieces(state, &all);
+}
+
+const cs_natural_map *cs_natural_map_and_residual(cs_state *state, const double *velocity,
+                                                  double *xi)
+{
+    pieces all;
+    all.velocity = velocity;
+    all.xi = xi;
+    return map_pieces(state, &all);
 }
 
 static double evaluate(cs_state *state) { return cs_natural_map_of(state)->impulse; }

@@ -76,13 +76,20 @@ static void apply_inverse_mass(const cs_body_group *group, int64_t index, double
     memcpy(velocity, product, sizeof(double) * (size_t)dof);
 }
 
+void cs_apply_inverse_mass(const cs_problem *problem, int64_t body, double *velocity)
+{
+    const cs_body_group *group = cs_body_group_of(problem, body);
+    int64_t index = body - group->first_body;
+    apply_inverse_mass(group, index, velocity + group->first_velocity + index * group->dof);
+}
+
 /* ---- contact by contact ------------------------------------------------------------------------- */
 
-/* velocity += J^T lambda of one group */
-CS_INLINE void add_impulses_of(const cs_block_group *group, int spatial, int partners,
-                               const double *lambda, double *velocity)
+/* velocity += J^T lambda of the contacts from .. to - 1 of a group */
+CS_INLINE void add_impulses_of(const cs_block_group *group, int spatial, int partners, int64_t from,
+                               int64_t to, const double *lambda, double *velocity)
 {
-    for (int64_t k = 0; k < group->count; k++)
+    for (int64_t k = from; k < to; k++)
         for (int side = 0; side < partners; side++) {
             int64_t at = group->velocity[partners * k + side];
             const double *impulse = lambda + cs_group_row(group, k);
@@ -90,11 +97,22 @@ CS_INLINE void add_impulses_of(const cs_block_group *group, int spatial, int par
         }
 }
 
-static void add_impulses(const cs_block_group *group, const double *lambda, double *velocity)
+static void add_impulses(const cs_block_group *group, int64_t from, int64_t to,
+                         const double *lambda, double *velocity)
 {
     int spatial = is_spatial(group), partners = group->partners;
-    if (partners == CS_PAIR) add_impulses_of(group, spatial, CS_PAIR, lambda, velocity);
-    else add_impulses_of(group, 0, partners, lambda, velocity);
+    if (partners == CS_PAIR) add_impulses_of(group, spatial, CS_PAIR, from, to, lambda, velocity);
+    else add_impulses_of(group, 0, partners, from, to, lambda, velocity);
+}
+
+void cs_add_impulses_of_blocks(const cs_problem *problem, const double *lambda, int64_t begin,
+                               int64_t end, double *velocity)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        int64_t from, to;
+        if (cs_group_part(&problem->block_group[g], begin, end, &from, &to))
+            add_impulses(&problem->block_group[g], from, to, lambda, velocity);
+    }
 }
 
 /* xi += J velocity of the contacts from .. to - 1 of a group */
@@ -171,7 +189,7 @@ void cs_velocity_change(const cs_problem *problem, const double *lambda, double 
     memset(velocity, 0, sizeof(double) * (size_t)problem->velocities);
     if (problem->matrix) return; /* a problem with a given A has no bodies */
     for (int g = 0; g < problem->block_groups; g++)
-        add_impulses(&problem->block_group[g], lambda, velocity);
+        add_impulses(&problem->block_group[g], 0, problem->block_group[g].count, lambda, velocity);
     for (int g = 0; g < problem->body_groups; g++) {
         const cs_body_group *group = &problem->body_group[g];
         for (int64_t i = 0; i < group->count; i++)
@@ -200,7 +218,7 @@ static void copy_rows(double *to, const double *from, int64_t rows)
 {
     size_t bytes = sizeof(double) * (size_t)rows;
     if (!from) memset(to, 0, bytes);
-    else if (rows) memcpy(to, from, bytes);
+    else if (rows && from != to) memcpy(to, from, bytes);
 }
 
 void cs_residual_velocity(const cs_problem *problem, const double *lambda, const double *b,
@@ -250,21 +268,24 @@ static void move_bodies(const product *p, int64_t piece)
         move_body(p, cs_body_group_of(p->problem, body), body);
 }
 
+void cs_residual_of_blocks(const cs_problem *problem, const double *lambda, const double *b,
+                           const double *velocity, int64_t begin, int64_t end, double *xi)
+{
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        int64_t from, to;
+        if (!cs_group_part(group, begin, end, &from, &to)) continue;
+        int64_t row = cs_group_row(group, from);
+        copy_rows(xi + row, b ? b + row : NULL, (to - from) * group->rows);
+        add_rows(problem, group, from, to, lambda, velocity, xi);
+    }
+}
+
 /* xi <- A lambda + b of the contacts of a piece, which may belong to several groups */
 static void multiply_piece(const product *p, int64_t piece)
 {
-    const cs_problem *problem = p->problem;
-    int64_t begin = piece * PIECE, end = lesser(begin + PIECE, problem->blocks);
-    for (int g = 0; g < problem->block_groups; g++) {
-        const cs_block_group *group = &problem->block_group[g];
-        int64_t from = begin - group->first_block,
-                to = lesser(end - group->first_block, group->count);
-        if (from < 0) from = 0;
-        if (from >= to) continue;
-        int64_t row = cs_group_row(group, from);
-        copy_rows(p->xi + row, p->b ? p->b + row : NULL, (to - from) * group->rows);
-        add_rows(problem, group, from, to, p->lambda, p->velocity, p->xi);
-    }
+    int64_t begin = piece * PIECE, end = lesser(begin + PIECE, p->problem->blocks);
+    cs_residual_of_blocks(p->problem, p->lambda, p->b, p->velocity, begin, end, p->xi);
 }
 
 static void run_task(void *context, int64_t phase, int64_t task)
@@ -310,6 +331,13 @@ void cs_run_product(const cs_shared_products *shared,
     cs_phases_run_part(&phases, 0, 1, threads);
     shared->complete(shared->context, velocity);
     cs_phases_run_part(&phases, 1, 2, threads);
+}
+
+void cs_shared_velocities(const cs_shared_products *shared, const cs_problem *problem,
+                          const double *lambda, double *velocity)
+{
+    if (!problem->matrix) cs_shared_velocity_change(shared, problem, lambda, velocity);
+    if (shared->complete) shared->complete(shared->context, velocity);
 }
 
 void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *problem,

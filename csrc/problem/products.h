@@ -62,6 +62,20 @@ void cs_shared_residual_velocity(cs_shared_products *shared, const cs_problem *p
 void cs_shared_velocity_change(const cs_shared_products *shared, const cs_problem *problem,
                                const double *lambda, double *velocity);
 
+/* The same, and with what `complete` writes; nothing for a given A. */
+void cs_shared_velocities(const cs_shared_products *shared, const cs_problem *problem,
+                          const double *lambda, double *velocity);
+
+/* velocity += J^T lambda of the blocks begin .. end - 1; velocity <- M^-1 velocity of one body: parts of cs_velocity_change. */
+void cs_add_impulses_of_blocks(const cs_problem *problem, const double *lambda, int64_t begin,
+                               int64_t end, double *velocity);
+void cs_apply_inverse_mass(const cs_problem *problem, int64_t body, double *velocity);
+
+/* xi <- A lambda + b in the rows of the blocks begin .. end - 1, with `velocity` = M^-1 J^T lambda. `b` may be xi;
+ * NULL: zero. */
+void cs_residual_of_blocks(const cs_problem *problem, const double *lambda, const double *b,
+                           const double *velocity, int64_t begin, int64_t end, double *xi);
+
 /* y (rows) <- A^T x with the user's data, by these threads. `velocity` (velocities) is scratch. */
 void cs_multiply_transposed(cs_shared_products *shared, const cs_problem *problem, const double *x,
                             double *velocity, double *y);

@@ -8,7 +8,7 @@
 typedef struct answer_parts {
     const cs_result *result;
     PyObject *impulses, *xi, *velocity;
-    deferred *later; /* evaluates the impulses; NULL: that is done */
+    deferred *later; /* evaluates what the result has not; NULL: that is done */
 } answer_parts;
 
 /* A new _core.Answer, which copies the figures, and refers to the arrays or takes `later`. NULL with an error set. */

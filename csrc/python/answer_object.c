@@ -13,7 +13,8 @@ typedef struct answer_object {
     cs_link *link; /* a copy: the solver's own lasts until its next solve */
     _Atomic(PyObject *) impulses;
     PyObject *xi, *velocity, *history, *certificate;
-    deferred *later; /* evaluates the impulses, and has xi and velocity then; NULL: they are here */
+    deferred *
+        later; /* evaluates what the result has not, and has xi and velocity then; NULL: all is here */
 } answer_object;
 
 /* The history as a new array (rows, columns). */
@@ -179,14 +180,14 @@ static PyObject *get_impulses(answer_object *self, void *unused)
 /* The figures of the evaluated impulses; NULL with an error set. */
 static const cs_result *evaluated(answer_object *self)
 {
-    if (!self->later) return &self->result;
+    if (!self->later || self->result.evaluated) return &self->result;
     return deferred_finish(self->later) < 0 ? NULL : &self->later->result;
 }
 
 static PyObject *get_residual_velocities(answer_object *self, void *unused)
 {
     (void)unused;
-    if (!evaluated(self)) return NULL;
+    if (self->later && deferred_finish(self->later) < 0) return NULL;
     return Py_NewRef(self->later ? self->later->xi : self->xi);
 }
 

@@ -1,6 +1,8 @@
 /* Deferred evaluations (python/deferred.h). They run no Python code, and keep the GIL. */
 #include "python/deferred.h"
 
+#include "solver/solver.h"
+
 #include <time.h>
 
 /* ---- solvers --------------------------------------------------------------------------------- */
@@ -131,7 +133,7 @@ static void detach(deferred *self)
 /* ---- evaluations ----------------------------------------------------------------------------- */
 
 deferred *deferred_new(shared_solver *shared, const cs_result *result, PyObject *impulses,
-                       PyArrayObject *b, PyArrayObject *parameters)
+                       PyObject *ghosts, PyArrayObject *b, PyArrayObject *parameters)
 {
     deferred *self = PyMem_RawCalloc(1, sizeof *self);
     if (!self) return (deferred *)PyErr_NoMemory();
@@ -140,6 +142,7 @@ deferred *deferred_new(shared_solver *shared, const cs_result *result, PyObject 
     atomic_fetch_add(&shared->references, 1);
     self->result = *result;
     self->impulses = Py_NewRef(impulses);
+    self->ghosts = Py_XNewRef(ghosts);
     self->b = (PyArrayObject *)Py_XNewRef((PyObject *)b);
     self->parameters = (PyArrayObject *)Py_XNewRef((PyObject *)parameters);
     lock();
@@ -164,6 +167,7 @@ void deferred_release(deferred *self)
     Py_XDECREF((PyObject *)self->b);
     Py_XDECREF((PyObject *)self->parameters);
     Py_XDECREF(self->impulses);
+    Py_XDECREF(self->ghosts);
     Py_XDECREF(self->xi);
     Py_XDECREF(self->velocity);
     PyMem_RawFree(self);
@@ -171,7 +175,11 @@ void deferred_release(deferred *self)
 
 int deferred_is_done(const deferred *self) { return atomic_load(&self->done); }
 
-static double *numbers(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
+/* The numbers of an array, or NULL. */
+static double *numbers(PyObject *array)
+{
+    return array ? PyArray_DATA((PyArrayObject *)array) : NULL;
+}
 
 /* Fills the velocity change, with a solver that nobody else uses meanwhile. Returns -1 with an error set. */
 static int find_velocity(deferred *self)
@@ -180,7 +188,9 @@ static int find_velocity(deferred *self)
     const shared_solver *shared = self->shared;
     PyObject *velocity = new_doubles(NULL, shared->problem->problem->velocities);
     if (!velocity) return -1;
+    cs_solver_ghosts(shared->solver, numbers(self->ghosts));
     cs_solver_velocity_change(shared->solver, numbers(self->impulses), numbers(velocity));
+    cs_solver_ghosts(shared->solver, NULL);
     self->velocity = velocity;
     return 0;
 }
@@ -197,13 +207,17 @@ static int evaluate(deferred *self)
     if (!self->xi || (!velocity && !self->velocity)) goto fail;
     self->result.impulses = numbers(self->impulses);
     self->result.residual_velocities = numbers(self->xi);
-    self->result.velocity_change = velocity ? numbers(velocity) : NULL;
+    self->result.velocity_change = numbers(velocity);
 
     /* The evaluation. */
     cs_error error = {0};
     const double *b = self->b ? PyArray_DATA(self->b) : NULL;
     const double *parameters = self->parameters ? PyArray_DATA(self->parameters) : NULL;
-    if (cs_solver_evaluate(self->shared->solver, b, parameters, &self->result, &error)) {
+    cs_solver_ghosts(self->shared->solver, numbers(self->ghosts));
+    cs_status status =
+        cs_solver_evaluate(self->shared->solver, b, parameters, &self->result, &error);
+    cs_solver_ghosts(self->shared->solver, NULL);
+    if (status) {
         raise_error(&error);
         goto fail;
     }

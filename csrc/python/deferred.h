@@ -1,6 +1,7 @@
 /* Deferred evaluations. A solve that nothing has to judge returns its impulses alone: their residual velocities, their
  * velocity change and their natural map are evaluated when they are read, at the latest before the problem gets new
- * values or the solver goes.
+ * values or the solver goes. On several ranks the solve evaluates the natural map, which takes all of them, and keeps the
+ * velocities of other ranks' bodies, so that the rest is evaluated by one rank alone.
  *
  *     answer --> deferred --> shared solver --> problem --> list of its deferred evaluations (not owned)
  */
@@ -44,15 +45,16 @@ typedef struct deferred {
     struct deferred *previous, *next; /* in the list of its problem, until it is done */
     shared_solver *shared;            /* NULL once it is done */
     PyObject *impulses;               /* (rows) */
+    PyObject *ghosts;                 /* (ghost velocities) on ranks; or NULL */
     PyArrayObject *b, *parameters;    /* of the solve, or NULL */
     PyObject *xi, *velocity;          /* (rows), (velocities): NULL until they are known */
     cs_result result;                 /* natural maps and the worst block, once it is done */
 } deferred;
 
-/* A new one for the impulses of a solve, whose solver the caller has taken. `b` and `parameters` are the arrays of that
- * solve, or NULL; nobody may change them or `impulses`. NULL with an error set. */
+/* A new one for the impulses of a solve, whose solver the caller has taken. `ghosts` is an array or NULL; `b` and
+ * `parameters` are the arrays of that solve, or NULL; nobody may change them or `impulses`. NULL with an error set. */
 deferred *deferred_new(shared_solver *shared, const cs_result *result, PyObject *impulses,
-                       PyArrayObject *b, PyArrayObject *parameters);
+                       PyObject *ghosts, PyArrayObject *b, PyArrayObject *parameters);
 void deferred_release(deferred *self);
 int deferred_is_done(const deferred *self);
 

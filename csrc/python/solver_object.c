@@ -234,9 +234,9 @@ typedef struct solve_arrays {
     checkpoint_arguments checkpoints; /* on ranks */
 } solve_arrays;
 
-/* Solves with the GIL released. Returns -1 with an error set. */
+/* Solves with the GIL released. ghosts: an array for cs_solver_ghosts, or NULL. Returns -1 with an error set. */
 static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyObject *progress,
-               cs_result *result)
+               PyObject *ghosts, cs_result *result)
 {
     /* The caller is polled at each iteration only if there is a callback, which needs the impulses. */
     shared_solver *shared = self->shared;
@@ -265,11 +265,13 @@ static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyO
     context.listeners.thread = PyEval_SaveThread();
     const signed char *set = given->index_set ? PyArray_DATA(given->index_set) : NULL;
     cs_solver_checkpoints(shared->solver, checkpoints);
+    cs_solver_ghosts(shared->solver, ghosts ? PyArray_DATA((PyArrayObject *)ghosts) : NULL);
     cs_status status = cs_solver_begin_with(shared->solver, set, &error);
     if (!status)
         status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
                                  data_of(given->parameters), &control, result, &error);
     cs_solver_checkpoints(shared->solver, NULL);
+    cs_solver_ghosts(shared->solver, NULL);
     PyEval_RestoreThread(context.listeners.thread);
     if (status && shared->rank.transport && !cs_solver_failure_is_known(shared->solver))
         rank_abort(&shared->rank, &error);
@@ -289,12 +291,16 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
     const cs_problem *problem = shared->problem->problem;
     int now = cs_solver_evaluates(shared->solver) || cs_problem_calls_back(problem);
     answer_parts parts = {.impulses = new_doubles(NULL, problem->rows)};
-    PyObject *answer = NULL;
+    PyObject *answer = NULL, *ghosts = NULL;
+    int64_t ghost_velocities = cs_ranks_ghost_velocities(shared->solver->ranks);
     if (!parts.impulses) return NULL;
     if (now) {
         parts.xi = new_doubles(NULL, problem->rows);
         parts.velocity = new_doubles(NULL, problem->velocities);
         if (!parts.xi || !parts.velocity) goto out;
+    } else if (ghost_velocities > 0) {
+        ghosts = new_doubles(NULL, ghost_velocities);
+        if (!ghosts) goto out;
     }
     cs_result result = {
         .impulses = PyArray_DATA((PyArrayObject *)parts.impulses),
@@ -303,10 +309,11 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
     };
 
     /* The solve, and its answer. */
-    if (run(self, given, callback, progress, &result) < 0) goto out;
+    if (run(self, given, callback, progress, ghosts, &result) < 0) goto out;
     parts.result = &result;
     if (!now) {
-        parts.later = deferred_new(shared, &result, parts.impulses, given->b, given->parameters);
+        parts.later =
+            deferred_new(shared, &result, parts.impulses, ghosts, given->b, given->parameters);
         if (!parts.later) goto out;
     }
     answer = new_answer(self->answer_type, &parts);
@@ -315,6 +322,7 @@ out:
     Py_DECREF(parts.impulses);
     Py_XDECREF(parts.xi);
     Py_XDECREF(parts.velocity);
+    Py_XDECREF(ghosts);
     return answer;
 }
 

@@ -690,11 +690,16 @@ static int is_incomplete(const cs_history *history)
 }
 
 /* Evaluates the present iterate, unless that has been done since it was reached. */
-static void evaluate_end(cs_run *run)
+static void evaluate_end(cs_run *run, cs_result *result)
 {
+    /* On several ranks without a tolerance only measures read the impulses from here on: they go where they are handed out. */
     cs_solver *solver = run->solver;
-    if (!run->evaluated) fetch(run);
-    if (cs_settle(solver) || !run->evaluated) cs_evaluate(solver, &run->state);
+    int direct = solver->fixed_iterations && !run->evaluated && cs_ranks_count(solver->ranks) > 1;
+    if (direct && result->impulses) {
+        cs_packing_get(&solver->packing, result->impulses);
+        run->state.lambda = result->impulses;
+    } else if (!run->evaluated) fetch(run);
+    if (cs_settle(solver) || !run->evaluated) cs_evaluate_result(solver, &run->state);
     run->known = run->evaluated = 1;
 }
 
@@ -706,12 +711,18 @@ static int hand_out_figures(cs_run *run, int restored, cs_result *result)
     int asked = restored || cs_is_asked_for(solver, run->budget, result);
     int evaluates = asked || is_incomplete(&solver->history);
     double since = asked ? cs_check_begins(solver, run->budget) : cs_seconds(run->budget);
-    if (evaluates) evaluate_end(run);
+    if (evaluates) evaluate_end(run, result);
     cs_hand_out(solver, evaluates ? &run->state : NULL, run->number, result);
     if (restored || is_incomplete(&solver->history)) complete_last_row(run, restored);
     if (asked) cs_check_ends(solver, run->budget, since);
     else cs_leave_out(run->budget, since);
     return evaluates;
+}
+
+/* result->impulses <- those of an iterate that is not packed, or has been fetched: there, perhaps. */
+static void hand_out_impulses(const cs_run *run, cs_result *result)
+{
+    if (run->state.lambda != result->impulses) cs_hand_out_impulses(run->solver, result);
 }
 
 /* Fills the result with the present iterate. */
@@ -724,7 +735,7 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     int evaluated = hand_out_figures(run, restored, result);
 
     /* The impulses: from the backend, unless they have been fetched. */
-    if (evaluated || is_unpacked(run)) cs_hand_out_impulses(solver, result);
+    if (evaluated || is_unpacked(run)) hand_out_impulses(run, result);
     else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
     if (!result->impulses && result->velocity_change) fetch(run);
     cs_hand_out_velocity(solver, result->impulses ? result->impulses : solver->lambda, result);

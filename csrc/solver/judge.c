@@ -1,6 +1,7 @@
 /* The judgement of a solve (solver/judge.h). */
 #include "solver/judge.h"
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/loop.h"
 #include "solver/steps/part_sums.h"
@@ -162,7 +163,7 @@ void cs_judge_scales(cs_solver *solver)
         .response = judge->response,
         .island = judge->island,
         .islands = judge->islands,
-        .ranks = solver->ranks,
+        .ranks = cs_ranks_count(solver->ranks) > 1 ? solver->ranks : NULL,
         .threads = cs_judge_threads(solver),
         .scale = judge->scale,
         .speed = judge->speed,
@@ -312,6 +313,28 @@ void cs_evaluate(cs_solver *solver, cs_state *state)
     cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
     state->threads = cs_judge_threads(solver);
     state->have_natural_map = 0;
+}
+
+void cs_evaluate_result(cs_solver *solver, cs_state *state)
+{
+    /* It takes longer than a product, and has a pace of its own. */
+    cs_judge *judge = &solver->judge;
+    cs_shared_products shared = solver->products;
+    shared.pace = judge->pace;
+    int threads = cs_products_threads(&shared);
+    cs_judge_scales(solver);
+
+    /* The velocities of bodies, then those of contacts with their natural maps. */
+    double start = cs_clock();
+    state->threads = judge->alone ? 1 : threads;
+    if (threads <= 1 && judge->one_pass.pieces) {
+        cs_one_pass_run(&judge->one_pass, state, &shared, solver->velocity, solver->xi);
+        return;
+    }
+    cs_shared_velocities(&shared, solver->problem, state->lambda, solver->velocity);
+    cs_natural_map_and_residual(state, solver->velocity, solver->xi);
+    if (shared.paced && shared.threads > 1)
+        cs_pace_learn(&judge->pace, threads > 1, cs_clock() - start);
 }
 
 /* Whether some recorded measure is of that kind. */

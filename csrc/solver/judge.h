@@ -56,6 +56,9 @@ void cs_check_ends(const cs_solver *solver, cs_budget *budget, double since);
 /* Computes V, and solver->xi = A lambda + b; discards the cached natural map of the state. */
 void cs_evaluate(cs_solver *solver, cs_state *state);
 
+/* The same for the impulses state->lambda, which are handed out; and their natural map, in the same pass over the contacts. */
+void cs_evaluate_result(cs_solver *solver, cs_state *state);
+
 /* The test whether the growth of the impulses proves that there is no solution. It runs after few iterations only:
  * cs_next_ray returns the next one (INT64_MAX: none), and cs_ray_is_due whether it has been reached. cs_test_growth
  * runs the test after iteration `number`, with the impulses solver->lambda. */

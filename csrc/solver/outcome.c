@@ -86,7 +86,8 @@ int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
 
 int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result)
 {
-    return !solver->fixed_iterations || budget->is_link || result->residual_velocities;
+    int several = cs_ranks_count(solver->ranks) > 1;
+    return !solver->fixed_iterations || budget->is_link || result->residual_velocities || several;
 }
 
 /* result <- the natural map and the arrays of an evaluated iterate. */
@@ -108,6 +109,7 @@ static void hand_out_state(const cs_solver *solver, cs_state *state, cs_result *
     if (xi) cs_loop_copy(state->threads, xi, solver->xi, problem->rows, size);
     if (velocity)
         cs_loop_copy(state->threads, velocity, solver->velocity, problem->velocities, size);
+    if (solver->ghosts) cs_ranks_take_ghosts(solver->ranks, solver->velocity, solver->ghosts);
 }
 
 void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, cs_result *result)
@@ -142,19 +144,71 @@ void cs_hand_out_velocity(const cs_solver *solver, const double *impulses, cs_re
 void cs_solver_velocity_change(const cs_solver *solver, const double *impulses, double *velocity)
 {
     cs_shared_velocity_change(&solver->products, solver->problem, impulses, velocity);
+    if (solver->ghosts) cs_ranks_put_ghosts(solver->ranks, solver->ghosts, velocity);
+}
+
+void cs_solver_ghosts(cs_solver *solver, double *ghosts) { solver->ghosts = ghosts; }
+
+/* Residual velocities at impulses whose velocities are known. */
+typedef struct residuals {
+    const cs_problem *problem;
+    const double *impulses, *velocity;
+    double *xi; /* b before */
+} residuals;
+
+static void add_residuals(void *context, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const residuals *r = context;
+    cs_residual_of_blocks(r->problem, r->impulses, r->xi, r->velocity, begin, end, r->xi);
+}
+
+/* The arrays of a result on one of several ranks, whose figures the solve has found. It leaves the solver as it is on other
+ * ranks, which may read nothing: what is loaded there, and V. */
+static void evaluate_arrays(cs_solver *solver, const double *b, cs_result *result)
+{
+    /* The velocities of all bodies. */
+    const cs_problem *problem = solver->problem;
+    int threads = cs_judge_threads(solver);
+    size_t size = sizeof(double);
+    double *xi = result->residual_velocities;
+    cs_solver_velocity_change(solver, result->impulses, solver->velocity);
+    if (result->velocity_change)
+        cs_loop_copy(threads, result->velocity_change, solver->velocity, problem->velocities, size);
+    if (!xi) return;
+
+    /* b, and the velocities of contacts. */
+    if (b) cs_loop_copy(threads, xi, b, problem->rows, size);
+    for (int g = 0; g < problem->block_groups && !b; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        cs_loop_copy(threads, xi + group->first_row, group->b, group->count * group->rows, size);
+    }
+    residuals r = {problem, result->impulses, solver->velocity, xi};
+    cs_loop(threads, problem->blocks, add_residuals, &r);
 }
 
 cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *parameters,
                              cs_result *result, cs_error *error)
 {
+    /* A rank does not prepare anew by itself, after a device has failed. */
+    if (solver->ranks && solver->version != solver->problem->version)
+        return cs_fail(error, CS_INVALID, "the solver has failed since this result was computed");
+    if (cs_ranks_count(solver->ranks) > 1) {
+        evaluate_arrays(solver, b, result);
+        return CS_OK;
+    }
     cs_status status = cs_solver_load(solver, b, parameters, error);
     if (status) return status;
     solver->judge.begun = 0;
     cs_loop_copy(cs_judge_threads(solver), solver->lambda, result->impulses, solver->problem->rows,
                  sizeof(double));
+
+    /* A single rank leaves its transport alone, which may be at work in another thread. */
     cs_state state = cs_state_of(solver);
-    cs_evaluate(solver, &state);
+    state.ranks = NULL;
+    cs_evaluate_result(solver, &state);
     hand_out_state(solver, &state, result);
+    result->worst_block = cs_ranks_contact(solver->ranks, result->worst_block);
     return CS_OK;
 }
 

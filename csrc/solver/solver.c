@@ -221,6 +221,9 @@ static cs_status take_workspace(cs_solver *solver, cs_error *error)
     int threads = cs_threads_of_products(problem, solver->options.threads, exact);
     cs_status status = cs_share_products(problem, solver->within ? 1 : threads, !exact, arena,
                                          &solver->products, error);
+    solver->judge.one_pass.pieces = 0;
+    if (!status && threads <= 1 && cs_ranks_count(solver->ranks) > 1)
+        status = cs_one_pass_make(&solver->judge.one_pass, problem, solver->ranks, arena, error);
     if (status) return status;
     take_sums(solver);
     int keeps = needs_previous(solver);
@@ -875,7 +878,7 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
 
 int cs_solver_evaluates(const cs_solver *solver)
 {
-    return !solver->fixed_iterations || cs_history_needs_state(&solver->history) || solver->ranks;
+    return !solver->fixed_iterations || cs_history_needs_state(&solver->history);
 }
 
 cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, double *to,

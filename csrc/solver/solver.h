@@ -6,6 +6,7 @@
 #include "distributed/ranks.h"
 #include "linalg/lanczos.h"
 #include "measure/certificate.h"
+#include "measure/one_pass.h"
 #include "solver/history.h"
 #include "solver/method.h"
 
@@ -64,6 +65,8 @@ typedef struct cs_judge {
     int immovable_row; /* whether some row is immovable: rho = 0 */
     double noise;      /* |b| below which an immovable row counts as satisfied */
     int64_t immovable_blocks;
+    cs_pace pace;         /* of evaluations of results */
+    cs_one_pass one_pass; /* of these by one thread, on several ranks; without pieces: none */
     cs_ray ray;
 } cs_judge;
 
@@ -144,6 +147,7 @@ struct cs_solver {
     struct cs_stagnation *stagnation; /* NULL if neither patience nor a method asks for it */
     struct cs_points *points;         /* data of methods in steps (solver/points.h) */
     const struct cs_checkpoints *checkpoints; /* of the next solve (solver/checkpoint.h); or NULL */
+    double *ghosts;                           /* the caller's, see cs_solver_ghosts; or NULL */
     int64_t version;                   /* problem->version when it was packed; -1: not packed */
     cs_row_failure failure;            /* of the last solve */
     const double *unbounded;           /* (rows): a ray that the last solve found; or NULL */
@@ -164,6 +168,11 @@ struct cs_solver {
  * <- whether it has. */
 cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, double *to,
                                    int *found, cs_error *error);
+
+/* ghosts (cs_ranks_ghost_velocities), from now on: on one of several ranks a solve writes there the velocities M^-1 J^T lambda
+ * of bodies of other ranks. With these, cs_solver_evaluate and cs_solver_velocity_change read them, and need no other rank.
+ * NULL ends this. */
+void cs_solver_ghosts(cs_solver *solver, double *ghosts);
 
 /* The iterations without halving the natural map that end a solve by the current method, 0: never: the method's
  * own option of that name, or else the common one. `test` <- the state of the test; NULL for methods that have

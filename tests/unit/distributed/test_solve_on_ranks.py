@@ -422,7 +422,7 @@ def test_a_planted_difference_is_reported():
 
     def work(comm):
         solver = distributed.Solver(spread(problem, comm, labels), max_iterations=5, verify=True)
-        share, impulses = solver.problem.share, np.array(solver.solve()._share_impulses)
+        share, impulses = solver.problem.share, np.array(solver.solve()._local.impulses)
         if comm.rank == 1:
             copy = np.flatnonzero(solver._visitor != 1)[0]
             impulses[copy, 1] = np.nextafter(impulses[copy, 1], 9)
