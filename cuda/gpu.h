@@ -31,6 +31,9 @@
     __syncwarp((lanes) == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 / 16 * 16))
 /* Between two looks at what another thread will write. */
 #define CS_SPIN() ((void)0)
+/* Around a meeting of blocks, which orders what they do: for ThreadSanitizer. */
+#define CS_LEAVE_MARK(mark) ((void)0)
+#define CS_TAKE_MARK(mark) ((void)0)
 /* Before a loop: makes so many of its passes one, whose loads are on the way at the same time. */
 #define CS_UNROLL_BY(passes) _Pragma(CS_TEXT(unroll passes))
 
@@ -62,11 +65,14 @@
     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
                       [=] { kernel(__VA_ARGS__); })
 #define CS_SPIN() emulation::pause()
+#define CS_LEAVE_MARK(mark) emulation::leave_mark(mark)
+#define CS_TAKE_MARK(mark) emulation::take_mark(mark)
 #define CS_UNROLL_BY(passes)
 #endif
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Bodies of csrc/ that work on vectors: a thread is one lane (core/simd.h). */
 #define CS_SIMT
@@ -151,6 +157,19 @@ CS_GPU void cs_write_versioned(cs_versioned_piece *to, const cs_versioned_piece 
         "l"(low), "l"(high)
         : "memory");
 }
+/* The same, if it is wanted; otherwise the piece remains. Pieces that are wanted are on the way at the same time. */
+CS_GPU void cs_read_versioned_if(bool wanted, const cs_versioned_piece *from,
+                                 cs_versioned_piece *piece)
+{
+    unsigned long long low = (unsigned long long)piece->word[1] << 32 | piece->word[0];
+    unsigned long long high = (unsigned long long)piece->version << 32 | piece->word[2];
+    asm volatile("{ .reg .pred p; .reg .b128 q; setp.ne.s32 p, %3, 0; mov.b128 q, {%0, %1};"
+                 " @p ld.relaxed.gpu.global.b128 q, [%2]; mov.b128 {%0, %1}, q; }"
+                 : "+l"(low), "+l"(high)
+                 : "l"(from), "r"((int)wanted)
+                 : "memory");
+    *piece = {{(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high}, (uint32_t)(high >> 32)};
+}
 #else
 /* Races on these are meant: ThreadSanitizer does not see them, and they order nothing. */
 __attribute__((noinline, unused, no_sanitize("thread"))) static cs_versioned_piece
@@ -163,6 +182,12 @@ __attribute__((noinline, unused, no_sanitize("thread"))) static void cs_write_ve
     cs_versioned_piece *to, const cs_versioned_piece &piece)
 {
     if (!emulation::loses_write()) *to = piece;
+}
+
+static inline void cs_read_versioned_if(bool wanted, const cs_versioned_piece *from,
+                                        cs_versioned_piece *piece)
+{
+    if (wanted) *piece = cs_read_versioned(from);
 }
 #endif
 
@@ -195,5 +220,54 @@ CS_GPU void cs_write_count(uint32_t *to, uint32_t count)
     if (!emulation::loses_write()) *to = count;
 }
 #endif
+
+/* 16 bytes of global memory go to shared memory without passing through registers; they are there for the own thread after
+ * cs_end_copies, for others of the warp after __syncwarp as well. */
+#if defined(__CUDACC__)
+CS_GPU void cs_begin_copy(void *to, const void *from)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+        "l"(from)
+        : "memory");
+#else
+    *(float4 *)to = *(const float4 *)from;
+#endif
+}
+
+CS_GPU void cs_end_copies()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+#else
+CS_GPU void cs_begin_copy(void *to, const void *from) { emulation::copies().push_back({to, from}); }
+
+CS_GPU void cs_end_copies()
+{
+    for (const emulation::copy &each : emulation::copies()) memcpy(each.to, each.from, 16);
+    emulation::copies().clear();
+}
+#endif
+
+/* All blocks of a launch, which are resident at once, wait for each other: what their threads have written before, all read
+ * after. The highest bit of the count, which begins at 0, changes once all have come. */
+CS_GPU void cs_meet_blocks(uint32_t *count)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint32_t highest = 0x80000000u;
+        __threadfence();
+        CS_LEAVE_MARK(count);
+        uint32_t before = atomicAdd(count, blockIdx.x ? 1u : highest - (gridDim.x - 1));
+        for (int looks = 0; !((cs_read_count(count) ^ before) & highest); looks++)
+            cs_look_again(looks);
+        CS_TAKE_MARK(count);
+        __threadfence();
+    }
+    __syncthreads();
+}
 
 #endif

@@ -46,6 +46,13 @@ typedef struct cs_dense_launches {
 typedef void cs_flow_launch(cs_queue *queue, const cs_device_program *program,
                             const cs_device_flow *flow);
 
+/* Lays out a launch by dataflow (cs_device.plan), and the launch. */
+typedef struct cs_flow_kernels {
+    void (*plan)(cs_queue *queue, const cs_packed_group *group, int set, int several,
+                 cs_flow_plan *plan);
+    cs_flow_launch *launch;
+} cs_flow_kernels;
+
 /* How many blocks of this kernel are resident with so many bytes shared, and the launch. */
 typedef struct cs_region_kernels {
     int64_t (*resident)(cs_queue *queue, const cs_packed_group *group, int set, int64_t bytes);
@@ -59,7 +66,7 @@ typedef void cs_parts_launch(cs_queue *queue, const cs_device_program *program,
 extern cs_parts_launch *const cs_parts_by_lanes_f32, *const cs_parts_by_lanes_f64;
 extern cs_parts_launch *const cs_parts_by_threads_f32, *const cs_parts_by_threads_f64;
 extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_batch_kernels_mixed;
-extern cs_flow_launch *const cs_flow_f32, *const cs_flow_f64, *const cs_flow_mixed;
+extern const cs_flow_kernels cs_flow_f32, cs_flow_f64, cs_flow_mixed;
 extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;
 extern cs_flow_launch *const cs_counter_f32, *const cs_counter_f64, *const cs_counter_mixed;
 extern cs_flow_launch *const cs_on_chip_f32, *const cs_on_chip_f64;
@@ -72,10 +79,10 @@ static inline int64_t cs_blocks_of(int64_t count, int64_t size)
 }
 
 /* The maximum over the lanes of a warp; NaN does not count. */
-CS_GPU double cs_warp_maximum(double value)
+template <class number> CS_GPU number cs_warp_maximum(number value)
 {
     for (int l = CS_WARP / 2; l; l /= 2) {
-        double other = __shfl_xor_sync(CS_ALL_LANES, value, l);
+        number other = __shfl_xor_sync(CS_ALL_LANES, value, l);
         if (other > value) value = other;
     }
     return value;

@@ -96,6 +96,12 @@ static PyObject *module_lose_write(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* launches() -> how many kernels have run since the process began. */
+static PyObject *module_launches(PyObject *, PyObject *)
+{
+    return PyLong_FromUnsignedLongLong(emulation::launched());
+}
+
 /* lose_device(launch): with which launch the device is lost, for queues made from now on; 0: never. */
 static PyObject *module_lose_device(PyObject *, PyObject *args)
 {
@@ -241,6 +247,7 @@ static PyMethodDef methods[] = {
     {"set_shared", module_set_shared, METH_VARARGS, "The bytes that a block may share."},
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},
+    {"launches", module_launches, METH_NOARGS, "How many kernels have run so far."},
     {"lose_device", module_lose_device, METH_VARARGS, "Lose the device, for tests."},
     {"lose_capture", module_lose_capture, METH_VARARGS, "Lose a capture, for tests."},
     {"set_memory", module_set_memory, METH_VARARGS, "The memory of the device in bytes."},

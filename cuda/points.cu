@@ -1,6 +1,7 @@
 /* Operations on points (backend/backend.h), and the end of a sweep. Sums have the bits of the processor's: chunks of
  * CS_DEVICE_CHUNK numbers, each in eight partial sums. */
 #include "cuda/device.h"
+#include "cuda/ends.h"
 
 enum { SUM_LANES = 8 };
 
@@ -109,28 +110,12 @@ void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows)
 
 /* ---- the end of a sweep -------------------------------------------------------------------------- */
 
-/* The statistics of a sweep decide whether the next one runs: what the processor does after each of its sweeps
- * (backend/cpu.c). One thread. */
-CS_GPU void judge_sweep(cs_sweep_stats stats, cs_device_state *state)
-{
-    if (isnan(stats.merit)) stats.residual = stats.merit; /* maxima ignore NaN */
-    state->stats = stats;
-    state->made++;
-    if (state->keeps_best) {
-        if (state->best.best_is_current) state->best.best_backwards = state->backwards;
-        state->best.number++;
-        state->alarm = cs_best_is_exceeded(&state->best, &stats);
-        if (!state->alarm) cs_best_update(&state->best, &stats);
-    }
-    state->backwards = state->alternates && !state->backwards;
-}
-
-/* The same for what the threads of one block have collected. Every thread calls it. */
+/* What the threads of one block have collected decides whether the next sweep runs. Every thread calls it. */
 CS_GPU void finish_sweep(double residual, double merit, double unfinished, cs_device_state *state)
 {
     cs_sweep_stats stats;
     cs_put_block_stats(residual, merit, unfinished, &stats);
-    if (threadIdx.x == 0) judge_sweep(stats, state);
+    if (threadIdx.x == 0) cs_judge_sweep(stats, state);
 }
 
 CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_state *state)
@@ -149,57 +134,4 @@ void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
 {
     CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part,
               program->state);
-}
-
-/* A launch of several sweeps begins: what its end is reported in. One thread. */
-CS_GPU void begin_flow(const cs_device_flow *flow, cs_device_state *state)
-{
-    state->ran = !state->alarm;
-    if (state->alarm) return;
-    int64_t hidden = flow->sweeps - flow->recorded;
-    state->reached = hidden;
-    state->kept = -1;
-    state->began_backwards = state->backwards;
-    state->made += hidden;
-    state->backwards = cs_flow_goes_backwards(flow, hidden);
-}
-
-/* sum[s] <- the statistics of a recorded sweep s, a block of threads each: sums over the batches of what would be a block
- * of threads, then over the blocks, as end_sweep has them. */
-CS_KERNEL void sum_flow(CS_PARAMETER cs_device_flow flow, const cs_device_state *state)
-{
-    if (state->alarm) return;
-    int64_t s = blockIdx.x, hidden = flow.sweeps - flow.recorded;
-    const cs_sweep_stats *part = cs_flow_stats(&flow, s, cs_flow_goes_backwards(&flow, hidden + s));
-    double residual = 0, merit = 0, unfinished = 0;
-    for (int64_t b = threadIdx.x; b < flow.places / CS_DEVICE_BATCHES; b += CS_DEVICE_THREADS) {
-        const cs_sweep_stats *batch = part + b * CS_DEVICE_BATCHES;
-        double sum = batch[0].merit;
-        for (int w = 1; w < CS_DEVICE_BATCHES; w++) sum += batch[w].merit;
-        for (int w = 0; w < CS_DEVICE_BATCHES; w++) {
-            if (batch[w].residual > residual) residual = batch[w].residual;
-            unfinished += (double)batch[w].unfinished;
-        }
-        merit += sum;
-    }
-    cs_put_block_stats(residual, merit, unfinished, flow.sum + s);
-}
-
-/* The end of each of the sweeps that are recorded, up to the first alarm. One thread of a warp. */
-CS_KERNEL void end_flow(CS_PARAMETER cs_device_flow flow, cs_device_state *state)
-{
-    if (threadIdx.x != 0) return;
-    begin_flow(&flow, state);
-    for (int64_t s = 0; s < flow.recorded && !state->alarm; s++) {
-        if (cs_keeps(state)) state->kept = s;
-        state->reached++;
-        judge_sweep(flow.sum[s], state);
-    }
-}
-
-void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,
-                        const cs_device_flow *flow)
-{
-    CS_LAUNCH(queue, flow->recorded, CS_DEVICE_THREADS, sum_flow, *flow, program->state);
-    CS_LAUNCH(queue, 1, CS_WARP, end_flow, *flow, program->state);
 }

@@ -656,11 +656,20 @@ static int64_t resident(cs_queue *queue, cs_dtype dtype, const cs_packed_group *
     return region_kernels[dtype]->resident(queue, group, set, shared);
 }
 
+static const cs_flow_kernels *const flow_kernels[CS_DTYPES] = {&cs_flow_f32, &cs_flow_f64,
+                                                               &cs_flow_mixed};
+
+static void plan(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,
+                 int several, cs_flow_plan *plan)
+{
+    flow_kernels[dtype]->plan(queue, group, set, several, plan);
+}
+
 static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)
 {
     static cs_flow_launch *const launch[][CS_DTYPES] = {
         {NULL, NULL, NULL},
-        {cs_flow_f32, cs_flow_f64, cs_flow_mixed},
+        {cs_flow_f32.launch, cs_flow_f64.launch, cs_flow_mixed.launch},
         {cs_counter_f32, cs_counter_f64, cs_counter_mixed},
         {cs_on_chip_f32, cs_on_chip_f64, NULL},
         {cs_regions_f32.launch, cs_regions_f64.launch, cs_regions_mixed.launch},
@@ -691,6 +700,7 @@ const cs_device *cs_device_table(void)
     table.run = run;
     table.sweep = sweep;
     table.chip = chip;
+    table.plan = plan;
     table.resident = resident;
     table.flow = flow;
     table.solve_parts = cs_device_sweep_parts;

@@ -26,6 +26,31 @@ static void take_chip(cs_on_device *d, const char **why)
     if (d->sweeps == CS_SWEEPS_AUTO && !d->lists.chip.fits) *why = "T does not fit the chip";
 }
 
+/* Lays out sweeps by dataflow. `why` <- why not; `text` has room for a sentence. */
+static cs_status take_dataflow(cs_on_device *d, cs_arena *arena, char *text, size_t size,
+                               const char **why, cs_error *error)
+{
+    *why = cs_flow_why_not(&d->packed);
+    if (*why) return CS_OK;
+    cs_flow_lists *lists = &d->lists;
+    cs_status status = cs_flow_lay(&d->packed, d->sweep[0].step, d->sweep[1].step,
+                                   d->sweep[0].count, arena, lists, why, error);
+    if (status || *why) return status;
+
+    /* Blocks of threads, and what they keep. */
+    cs_flow_plan *plan = &lists->plan;
+    int set = lists->set;
+    if (set >= 0 && d->single_prox) set = (int)cs_kind_in_single((cs_set_kind)set);
+    d->device->plan(d->queue, d->packed.dtype, &d->packed.group[lists->group], set, lists->several,
+                    plan);
+    if (plan->blocks) return CS_OK;
+    snprintf(text, size,
+             "a warp needs %lld bytes of shared memory for its contacts, and a block has %lld",
+             (long long)plan->least, (long long)plan->most);
+    *why = text;
+    return CS_OK;
+}
+
 /* Lays out sweeps by regions. `why` <- why not; `text` has room for a sentence. */
 static cs_status take_regions(cs_on_device *d, cs_arena *arena, char *text, size_t size,
                               const char **why, cs_error *error)
@@ -82,10 +107,7 @@ static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
         why = cs_counter_why_not(&d->packed);
         if (!why) status = cs_counter_lay(&d->packed, arena, &d->lists, &why, error);
     } else {
-        why = cs_flow_why_not(&d->packed);
-        if (!why)
-            status = cs_flow_lay(&d->packed, d->sweep[0].step, d->sweep[1].step, d->sweep[0].count,
-                                 arena, &d->lists, &why, error);
+        status = take_dataflow(d, arena, text, sizeof text, &why, error);
     }
     if (status || !why) return status;
 
@@ -375,7 +397,7 @@ static void sweep_in_turn(cs_on_device *d, const cs_device_state *begin, int64_t
     flow->iterates = begin->keeps_best ? d->iterates : NULL;
     flow->alternates = begin->alternates;
     flow->backwards = begin->backwards;
-    int64_t most = begin->keeps_best ? CS_FLOW_SWEEPS : INT32_MAX / d->lists.most_degree;
+    int64_t most = begin->keeps_best ? d->most_sweeps : INT32_MAX / d->lists.most_degree;
     for (int64_t left = sweeps; left > 0; left -= flow->sweeps) {
         flow->sweeps = left < most ? left : most;
         flow->recorded = begin->keeps_best ? flow->sweeps : 1;
@@ -398,7 +420,7 @@ static int ends_early(const cs_on_device *d, const cs_device_state *end, int64_t
 {
     if (!d->lists.way || !end->alarm) return 0;
     int64_t before = end->made - end->reached, left = sweeps - before;
-    return end->reached < (left < CS_FLOW_SWEEPS ? left : CS_FLOW_SWEEPS);
+    return end->reached < (left < d->most_sweeps ? left : d->most_sweeps);
 }
 
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)

@@ -30,7 +30,6 @@ typedef struct cs_device_state {
      * iterate for the last time (-1: never), and its direction at the beginning. */
     int64_t reached, kept;
     int began_backwards;
-    int ran; /* whether it was the last launch of all: none runs after an alarm */
 } cs_device_state;
 
 /* The steps of a sweep or of a refresh. `first` and `count` refer to what is named here. */
@@ -112,11 +111,32 @@ typedef struct cs_region_plan {
 
 enum { CS_REGION_THREADS = 256 };
 
+/* The most sweeps of a launch that keeps an iterate for each of them. */
+enum { CS_FLOW_SWEEPS = 64 };
+
+/* The blocks of threads of a launch by dataflow (cuda/dataflow.inc), all resident. Each warp visits the same batches in all
+ * sweeps. What visits read but velocities is in a slot of shared memory: for the whole launch for the first `kept` batches of
+ * a warp, for others from one visit before on. */
+typedef struct cs_flow_plan {
+    /* What is laid out: visits of a sweep, and its steps; the most parameters of a set; whether groups have these. */
+    int64_t visits, steps;
+    int parameters, step, compliance, weight;
+    /* How. */
+    int64_t blocks, kept;
+    int warps;           /* of a block */
+    int64_t shared;      /* bytes that a block shares */
+    int64_t least, most; /* bytes that a block needs at least, and has */
+} cs_flow_plan;
+
+/* Parameters of a set that slots have room for; more are read from memory. */
+enum { CS_FLOW_PARAMETERS = 8 };
+
 /* Several sweeps in one launch. */
 typedef struct cs_device_flow {
     cs_flow_way way;
     cs_chip_plan chip;
     cs_region_plan region;
+    cs_flow_plan plan;
     const cs_device_visit *visit; /* (visits): in the order of a forward sweep */
     int64_t visits;
     /* (visits, 2, 32): of each side, degree << 16 | rank; of inner contacts of regions, the place of its body in the
@@ -130,7 +150,8 @@ typedef struct cs_device_flow {
     int64_t places, sweeps, recorded;
     int directions; /* 1: statistics have the same places in both directions */
     int backwards, alternates;
-    cs_sweep_stats *sum; /* (recorded): of all places of a sweep */
+    cs_sweep_stats *sum; /* (recorded, CS_DEVICE_BATCHES): of all places of a sweep, in parts */
+    uint32_t *meet;      /* (1): where blocks of threads meet (cuda/gpu.h) */
     int set;             /* the kind of all sets; -1: there are several */
     int group;           /* one of the groups, all of which have its form and sizes */
     int several;         /* whether there are others */
@@ -243,6 +264,10 @@ typedef struct cs_device {
                   int64_t steps, int captured);
     /* The multiprocessors of the device, and the bytes that a block of threads may share. */
     void (*chip)(cs_queue *queue, int64_t *processors, int64_t *shared);
+    /* Lays out a launch by dataflow, for the kernel of a group and the kind of all sets (-1: several), or of `several` groups.
+     * plan->blocks <- 0 if a block cannot share plan->least bytes. */
+    void (*plan)(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,
+                 int several, cs_flow_plan *plan);
     /* How many blocks that sweep regions, with so many bytes shared, are resident at once: for the kernel of a group and
      * the kind of all sets (-1: several). */
     int64_t (*resident)(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,

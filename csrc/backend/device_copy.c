@@ -176,14 +176,16 @@ static cs_device_flow flow_of(cs_on_device *d, int directions)
 {
     const cs_flow_lists *from = &d->lists;
     size_t lambda = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
-    int64_t stats = directions * CS_FLOW_SWEEPS * from->places;
-    d->iterates = cs_device_take(d, CS_FLOW_SWEEPS * lambda);
+    int64_t stats = directions * d->most_sweeps * from->places;
+    int64_t sums = d->most_sweeps * CS_DEVICE_BATCHES;
+    d->iterates = cs_device_take(d, (size_t)d->most_sweeps * lambda);
     return (cs_device_flow){
         .way = from->way,
         .visit = copy_of(d, from->visit, from->visits, sizeof *from->visit),
         .visits = from->visits,
         .stats = cs_device_take(d, (size_t)stats * sizeof(cs_sweep_stats)),
-        .sum = cs_device_take(d, CS_FLOW_SWEEPS * sizeof(cs_sweep_stats)),
+        .sum = cs_device_take(d, (size_t)sums * sizeof(cs_sweep_stats)),
+        .meet = cs_device_take(d, sizeof(uint32_t)),
         .places = from->places,
         .directions = directions,
         .group = from->group,
@@ -225,7 +227,8 @@ static cs_region_plan copy_regions(cs_on_device *d)
     return plan;
 }
 
-/* Memory of dataflow on the device, also between regions: a body's record has 16 bytes for three words of its velocity. */
+/* Memory of dataflow on the device, also between regions: a body's record has 16 bytes for three words of its velocity; there
+ * is one more for all that does not move. */
 static void copy_flow(cs_on_device *d)
 {
     const cs_flow_lists *from = &d->lists;
@@ -233,8 +236,9 @@ static void copy_flow(cs_on_device *d)
     size_t velocity = (size_t)packed->group[from->group].dof[0] * cs_real_size(packed->dtype);
     d->flow = flow_of(d, 2);
     d->flow.region = copy_regions(d);
+    d->flow.plan = from->plan;
     d->flow.order = copy_of(d, from->order, from->visits * 64, sizeof *from->order);
-    d->flow.record = cs_device_take(d, (size_t)packed->moved_bodies * (velocity / 12 * 16));
+    d->flow.record = cs_device_take(d, (size_t)(packed->moved_bodies + 1) * (velocity / 12 * 16));
     d->flow.several = from->several;
     d->flow.set = from->set < 0 ? -1 : (int)d->group[from->group].set;
 }
@@ -312,10 +316,25 @@ static cs_status check_room(cs_on_device *d, int64_t points, cs_arena *scratch, 
     return cs_device_end_count(d, 0, "the problem", error);
 }
 
+/* The iterates that a launch keeps: as many as fit into CS_FLOW_ITERATES bytes. */
+static int64_t iterates_of(const cs_on_device *d)
+{
+    int64_t lambda = d->packed.impulses * (int64_t)cs_real_size(d->packed.dtype);
+    int64_t most = CS_FLOW_ITERATES / (lambda > 0 ? lambda : 1);
+    if (most < CS_FLOW_LEAST_SWEEPS) return CS_FLOW_LEAST_SWEEPS;
+    return most < CS_FLOW_SWEEPS ? most : CS_FLOW_SWEEPS;
+}
+
 cs_status cs_device_copy_all(cs_on_device *d, int64_t points, cs_error *error)
 {
+    /* Where memory is short, launches keep fewer iterates. */
     cs_arena scratch = {0};
+    d->most_sweeps = iterates_of(d);
     cs_status status = check_room(d, points, &scratch, error);
+    if (status && d->lists.way && d->most_sweeps > CS_FLOW_LEAST_SWEEPS) {
+        d->most_sweeps = CS_FLOW_LEAST_SWEEPS;
+        status = check_room(d, points, &scratch, error);
+    }
     if (status) {
         cs_arena_clear(&scratch);
         return status;

@@ -122,6 +122,21 @@ void cs_flow_rank(const cs_packed *packed, cs_flow_lists *lists, int64_t first, 
     if (!*why) add_degrees(packed, lists, first, degree);
 }
 
+/* plan <- what the visits of the steps read. */
+static void describe_visits(const cs_packed *packed, const cs_device_step *forwards, int64_t steps,
+                            cs_flow_plan *plan)
+{
+    plan->steps = steps;
+    for (int64_t i = 0; i < steps; i++) {
+        const cs_packed_group *group = &packed->group[forwards[i].group];
+        plan->visits += forwards[i].count;
+        if (group->parameters > plan->parameters) plan->parameters = group->parameters;
+        plan->step |= group->step != NULL;
+        plan->compliance |= group->factors.compliance != NULL;
+        plan->weight |= group->weight != NULL;
+    }
+}
+
 cs_status cs_flow_take(const cs_packed *packed, const cs_device_step *forwards, int64_t steps,
                        cs_arena *arena, cs_flow_lists *lists, cs_error *error)
 {
@@ -135,6 +150,7 @@ cs_status cs_flow_take(const cs_packed *packed, const cs_device_step *forwards, 
         int set = (int)packed->group[lists->group].set;
         lists->set = i == 0 || lists->set == set ? set : -1;
     }
+    describe_visits(packed, forwards, steps, &lists->plan);
     lists->visit = cs_arena_take(arena, lists->visits, sizeof *lists->visit);
     lists->order = cs_arena_take(arena, lists->visits * 2 * LANES, sizeof *lists->order);
     return cs_arena_status(arena, error, "the workspace");

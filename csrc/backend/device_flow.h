@@ -24,6 +24,7 @@ typedef struct cs_flow_lists {
     cs_flow_way way; /* CS_FLOW_NONE: sweeps are made by launches */
     cs_chip_plan chip;
     cs_region_plan region;
+    cs_flow_plan plan;
     cs_device_visit *visit; /* (visits) */
     uint32_t *order;        /* (visits, 2, 32) */
     int64_t visits, places;

@@ -6,8 +6,9 @@
 #include "backend/device_flow.h"
 #include "core/error.h"
 
-/* The most sweeps of a launch that keeps an iterate for each of them. */
-enum { CS_FLOW_SWEEPS = 8 };
+/* Memory for iterates that a launch of several sweeps keeps, and sweeps whose iterates are kept in any case. */
+#define CS_FLOW_ITERATES ((int64_t)1 << 28)
+enum { CS_FLOW_LEAST_SWEEPS = 8 };
 
 /* The steps of a sweep, in both directions, or of a refresh. */
 typedef struct cs_step_list {
@@ -40,8 +41,9 @@ typedef struct cs_on_device {
     cs_point *point; /* (room_for_points): on the device; owned */
     int64_t room_for_points, made_points, taken_points;
     cs_device_sweeps sweeps;
-    int single_prox; /* see cs_pack_request */
-    void *iterates;  /* (CS_FLOW_SWEEPS, impulses): of launches of several sweeps */
+    int single_prox;     /* see cs_pack_request */
+    void *iterates;      /* (most_sweeps, impulses): of launches of several sweeps */
+    int64_t most_sweeps; /* of a launch that keeps iterates, at most CS_FLOW_SWEEPS */
     cs_flow_lists lists;
     cs_device_flow flow;
     cs_device_parts parts; /* without count until they are first solved */

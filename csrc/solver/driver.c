@@ -43,7 +43,6 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .first = budget->made,
         .last_poll = budget->start,
         .last_checkpoint = budget->start,
-        .at_once = 1,
         .state = cs_state_of(solver),
         .error = error,
         .start = INFINITY,
@@ -429,15 +428,23 @@ static int is_overtaken(cs_run *run, cs_result *result)
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
+/* Whether a device makes the sweeps: a call then takes as long as many sweeps of a small problem. */
+static int sweeps_on_device(const cs_solver *solver)
+{
+    return solver->packing.state && solver->packing.backend->get_there != NULL;
+}
+
 /* The number of sweeps that the next call may make, if the last one made `made` sweeps in so many seconds: as many as
  * fit into half of the time between two polls, but at most twice as many as before, because their speed may
- * change. The processes of a network begin and end with each call, so that its calls become longer, and sooner. */
+ * change. The processes of a network begin and end with each call, so that its calls become longer, and sooner; those of a
+ * device become longer sooner, and begin with more than one sweep. */
 #define NETWORK_SECONDS 0.1
-enum { GROWTH = 2, NETWORK_GROWTH = 16 };
+enum { GROWTH = 2, FAR_GROWTH = 16, DEVICE_FIRST = 16 };
 static int64_t next_at_once(const cs_solver *solver, int64_t made, double seconds)
 {
     int by_network = solver->network.name != NULL;
-    double most = (by_network ? NETWORK_GROWTH : GROWTH) * (double)made, fit = most;
+    int far = by_network || sweeps_on_device(solver);
+    double most = (far ? FAR_GROWTH : GROWTH) * (double)made, fit = most;
     double time = by_network ? NETWORK_SECONDS : POLL_SECONDS / 2;
     if (seconds > 0) fit = time * (double)made / seconds;
     return fit < 1 ? 1 : (int64_t)fmin(fit, most);
@@ -473,7 +480,9 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
 
     /* As many as fit between two polls. */
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
-    return polls ? lesser(most, run->at_once) : most;
+    int64_t fit = run->at_once;
+    if (!fit) fit = sweeps_on_device(solver) ? DEVICE_FIRST : 1;
+    return polls ? lesser(most, fit) : most;
 }
 
 /* Undoes a step that diverged, and halves R. Returns CS_DIVERGED if R was halved as often as the option `rollback`

@@ -52,7 +52,7 @@ typedef struct cs_run {
     int proven;             /* stopped by a proof that there is no solution */
     double step_began;      /* cs_seconds at which the present step began */
     double last_poll;       /* cs_clock of the last poll */
-    int64_t at_once;        /* sweeps that fit between two polls, estimated from the last ones */
+    int64_t at_once;        /* sweeps that fit between two polls, by the last ones; 0: none yet */
     cs_float_mode mode;     /* the caller's floating-point mode */
     cs_status status;       /* failure of a step, with which the solve ends */
     cs_error *error;

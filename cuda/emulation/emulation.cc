@@ -1,6 +1,7 @@
 #include "cuda/emulation/emulation.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -96,6 +97,7 @@ struct fiber {
     int line = 0;                    /* where it met others last */
     const unsigned *round = nullptr; /* waits while *round is `until` */
     unsigned until = 0;
+    std::vector<copy> copies; /* begun, and not yet made */
     place left;
 };
 
@@ -122,6 +124,8 @@ struct run {
 };
 
 thread_local run *running;
+
+std::atomic<uint64_t> launches_so_far{0};
 
 /* Memory for the stacks of fibers, kept from launch to launch. */
 struct stacks {
@@ -329,6 +333,7 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
         on.failure = "a launch of " + std::to_string(threads) + " threads a block";
         return;
     }
+    launches_so_far++;
     now.block_size = {threads, 1, 1};
     now.grid_size = {blocks, 1, 1};
     bounds own;
@@ -397,6 +402,14 @@ void *shared(const void *key, size_t bytes)
 }
 
 void pause() { yield(); }
+
+void leave_mark(void *mark) { happens_before(static_cast<char *>(mark)); }
+
+void take_mark(void *mark) { happens_after(static_cast<char *>(mark)); }
+
+std::vector<copy> &copies() { return running->present->copies; }
+
+uint64_t launched() { return launches_so_far; }
 
 bool loses_write()
 {

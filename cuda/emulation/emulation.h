@@ -86,6 +86,17 @@ void barrier(int line);
 void *shared(const void *key, size_t bytes);
 void pause();
 bool loses_write();
+/* What all threads that left a mark have done before happens before what a thread does that takes it. */
+void leave_mark(void *mark);
+void take_mark(void *mark);
+/* Copies of 16 bytes that the running fiber has begun and not yet waited for: they are made when it does. */
+struct copy {
+    void *to;
+    const void *from;
+};
+std::vector<copy> &copies();
+/* Launches of the process so far. */
+uint64_t launched();
 [[noreturn]] void fail(const std::string &why);
 /* Leaves `value`, waits for all 32 lanes, or for the 16 of its half of the warp, and returns what they left. `orders`: what
  * lanes have done to memory before happens before what they do after, which shuffles and votes do not promise. */

@@ -6,10 +6,12 @@ import contactsolve as cs
 from emulated import (
     EMULATED,
     TURNS,
+    kernels,
     lost_write,
     resident,
     rolled_back_alike,
     same_bits,
+    shared,
     swept,
     turns,
     two_sets,
@@ -57,6 +59,80 @@ def test_neither_turns_nor_blocks_matter(blocks):
     for turn in TURNS:
         with turns(turn, blocks), resident(blocks):
             same(wanted, sweep(SCENARIOS["spheres"], "dataflow", 11))
+
+
+# Bytes that a block may share: no batch stays, or some do and others take turns in two slots.
+LITTLE = {"float32": (26_000, 40_000), "float64": (44_000, 60_000), "mixed": (34_000, 50_000)}
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_batches_that_take_turns(name, dtype, compressed):
+    for size in LITTLE[dtype]:
+        for method in ("gauss_seidel", "symmetric_gauss_seidel"):
+            options = {"method": method, "dtype": dtype, "compressed": compressed}
+            wanted = sweep(SCENARIOS[name], "launches", 7, **options)
+            with shared(size), resident(1), turns("random", 5):
+                same(wanted, sweep(SCENARIOS[name], "dataflow", 7, **options))
+
+
+@pytest.mark.parametrize(
+    "sets", [cs.sets.second_order_cone(0.4), cs.sets.box_friction(0.3), cs.sets.ellipse(0.4, 0.2)]
+)
+def test_other_sets_take_turns(sets):
+    given = SCENARIOS["spheres"]
+    problem = cs.Problem(given.J, given.Minv, given.b, bodies=given.bodies, sets=sets)
+    wanted = sweep(problem, "launches", 7)
+    for size in (44_000, 227 << 10):
+        with shared(size), resident(1):
+            same(wanted, sweep(problem, "dataflow", 7))
+
+
+def test_too_little_shared_memory():
+    options = {"method": "gauss_seidel", "scheme": "factorized", **EMULATED}
+    with shared(12_000):
+        with pytest.raises(ValueError, match=r"a warp needs .* bytes of shared memory for its"):
+            cs.Solver(SCENARIOS["spheres"], device_sweeps="dataflow", **options)
+        assert cs.Solver(SCENARIOS["spheres"], **options).info["kernel"].endswith("graph")
+
+
+@pytest.mark.parametrize(
+    ("way", "order"), [("dataflow", "colored"), ("regions", cs.orders.regions(2))]
+)
+@pytest.mark.parametrize("record_every", [10, 50])
+def test_a_call_is_one_launch(way, order, record_every):
+    """A call of up to 64 sweeps uploads its state, and launches one kernel."""
+
+    def counts(way, sweeps, record_every):
+        solver = cs.Solver(
+            SCENARIOS["spheres"],
+            method="gauss_seidel",
+            scheme="factorized",
+            order=order,
+            device_sweeps=way,
+            rtol=None,
+            max_iterations=sweeps,
+            record=(),
+            record_every=record_every,
+            **EMULATED,
+        )
+        solver.solve()
+        launches, moved = kernels.launches(), kernels.moved()[0]
+        solver.solve()
+        return kernels.launches() - launches, kernels.moved()[0] - moved
+
+    # Launches of a solve of 50 sweeps by a launch for each stage, less those of the sweeps.
+    one, two = (counts("launches", sweeps, 1)[0] for sweeps in (1, 2))
+    others = counts("launches", 50, record_every)[0] - one - 49 * (two - one)
+
+    # Calls, by what they upload.
+    (one, first), (two, second) = (counts(way, sweeps, 1) for sweeps in (1, 2))
+    launches, moved = counts(way, 50, record_every)
+    calls = 1 + (moved - first) // (second - first)
+    assert 50 // record_every <= calls < 50
+    assert two == one + 1
+    assert launches == one + calls - 1 + others
 
 
 @pytest.mark.parametrize("method", ["nesterov", "anderson", "nncg", "chebyshev"])
@@ -124,7 +200,7 @@ def test_where_dataflow_is_not_possible(options, why):
 def test_a_lost_version_is_reported(turn):
     """A velocity that is never written ends the solve with an error, and nothing else."""
     problem = cs.scenarios.ball_grid(2)
-    before = 4 * problem.bodies_count  # pieces of the velocities that the sweep begins with
+    before = 4 * (problem.bodies_count + 1)  # pieces of the velocities that sweeps begin with
     with turns(turn, 3), resident(1), lost_write(before + 5):
         solver = cs.Solver(
             problem,
