@@ -291,7 +291,8 @@ int main(void)
     shapes_are_checked();
     a_skip_guard_does_not_wait();
     waiting_ends_with_the_time();
-    if (cs_concurrently(2, count_call, &(atomic_int){0})) {
+    atomic_int calls = 0;
+    if (cs_concurrently(2, count_call, &calls)) {
         all_threads_begin_or_none();
         each_message_arrives_once();
         a_rendezvous_ends_with_the_reading();
