@@ -185,6 +185,8 @@ typedef struct cs_device_parts {
     const int64_t *velocity_first; /* (count): where the velocities of a part's bodies begin, */
     const int32_t *velocity_count; /* (count): and how many numbers they are */
     int64_t most_visits, most_velocities; /* of a part */
+    const int32_t *order;                 /* (count): the parts, those with most visits first */
+    void *kept; /* where a thread solves a part: the best iterates, in its order */
     int alike;  /* one group, of contacts with a projected step and nothing else */
     cs_per per; /* as asked for; result: how it was done */
 } cs_device_parts;

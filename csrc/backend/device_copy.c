@@ -220,7 +220,7 @@ static void copy_gather(cs_on_device *d, cs_arena *scratch)
     const cs_packed *packed = &d->packed;
     cs_device_program *program = &d->program;
     int groups = packed->problem->block_groups, given = 0;
-    if (!packed->gather) return;
+    if (!packed->gather || packed->by_parts) return;
     gather_lists lists = {0};
     program->only_given = 1;
     for (int g = 0; g < groups; g++) {
