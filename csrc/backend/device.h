@@ -77,7 +77,7 @@ typedef struct cs_device_program {
     int rows_scheme;              /* whether it is one */
     const cs_device_body *body;   /* (moved_bodies) */
     const void *contribution;     /* of all groups; NULL: the terms of no body are contributions */
-    int only_given;               /* whether all terms of velocities are contributions */
+    int only_given; /* pieces of every contribution, or -1: bodies differ; 0: there are other terms as well */
     int piece_shift;       /* log2 of the threads that sum a body: one for each piece of 16 bytes */
     const cs_range *range; /* of the schedule */
     const int64_t *part;   /* of the schedule */

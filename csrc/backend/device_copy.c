@@ -172,11 +172,12 @@ static int64_t terms_of(const cs_packed *packed, int64_t i, int64_t *first)
     return packed->gather_start[body + 1] - *first;
 }
 
-/* Lists the bodies, and how many pieces of contributions they have. */
-static void list_bodies(cs_on_device *d, gather_lists *lists)
+/* Lists the bodies, and how many pieces of contributions they have. Returns the pieces of each contribution, or -1 if
+ * these differ. */
+static int list_bodies(cs_on_device *d, gather_lists *lists)
 {
     const cs_packed *packed = &d->packed;
-    int size = (int)cs_real_size(packed->dtype), most = 1;
+    int size = (int)cs_real_size(packed->dtype), most = 1, same = 0;
     lists->pieces = 0;
     for (int64_t i = 0; i < packed->moved_bodies; i++) {
         int64_t body = packed->moved[i], first, terms = terms_of(packed, i, &first);
@@ -187,8 +188,10 @@ static void list_bodies(cs_on_device *d, gather_lists *lists)
                                               (int32_t)(packed->body_place[body] / 4), dof};
         lists->pieces += terms * pieces;
         if (pieces > most) most = pieces;
+        same = !i || pieces == same ? pieces : -1;
     }
     for (d->program.piece_shift = 0; 1 << d->program.piece_shift < most;) d->program.piece_shift++;
+    return same ? same : -1;
 }
 
 /* Writes where each side of each contact in batches puts its contribution. */
@@ -233,7 +236,8 @@ static void copy_gather(cs_on_device *d, cs_arena *scratch)
     if (!d->counts)
         lists.body = cs_arena_take_unset(scratch, packed->moved_bodies, sizeof *lists.body);
     if (cs_arena_failed(scratch)) return; /* the caller reports it */
-    list_bodies(d, &lists);
+    int same = list_bodies(d, &lists);
+    if (program->only_given) program->only_given = same;
     if (!d->counts) place_contributions(d, &lists);
 
     /* To the device. */
