@@ -4,6 +4,7 @@
 #define CS_GPU_H
 
 #if defined(__CUDACC__)
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #define CS_KERNEL static __global__
@@ -113,6 +114,27 @@ CS_BOTH void cs_store_piece(double *to, const double *from)
 {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
+
+/* Begins to copy 4, 8 or 16 bytes to shared memory; cs_wait_for_copies of the same thread waits for them. */
+#if defined(__CUDACC__)
+template <int bytes> CS_GPU void cs_copy_ahead(void *to, const void *from)
+{
+    __pipeline_memcpy_async(to, from, bytes);
+}
+
+CS_GPU void cs_wait_for_copies()
+{
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+}
+#else
+template <int bytes> CS_GPU void cs_copy_ahead(void *to, const void *from)
+{
+    __builtin_memcpy(to, from, bytes);
+}
+
+CS_GPU void cs_wait_for_copies() {}
+#endif
 
 /* Begins to load what is near an address into the cache of the own multiprocessor. */
 #if defined(__CUDACC__)

@@ -63,8 +63,17 @@ typedef struct cs_region_kernels {
 typedef void cs_parts_launch(cs_queue *queue, const cs_device_program *program,
                              const cs_device_parts *parts, int64_t bytes);
 
+/* A kernel of which a thread solves a part: the bytes that its blocks share, and the launch. */
+typedef struct cs_thread_kernel {
+    int64_t (*bytes)(const cs_packed_group *group, const cs_device_parts *parts);
+    cs_parts_launch *launch;
+} cs_thread_kernel;
+
+/* The one for a group; NULL if there is none. */
+typedef const cs_thread_kernel *cs_thread_kernel_of(const cs_packed_group *group);
+
 extern cs_parts_launch *const cs_parts_by_lanes_f32, *const cs_parts_by_lanes_f64;
-extern cs_parts_launch *const cs_parts_by_threads_f32, *const cs_parts_by_threads_f64;
+extern cs_thread_kernel_of *const cs_parts_by_threads_f32, *const cs_parts_by_threads_f64;
 extern const cs_batch_kernels cs_batch_kernels_f32, cs_batch_kernels_f64, cs_batch_kernels_mixed;
 extern const cs_flow_kernels cs_flow_f32, cs_flow_f64, cs_flow_mixed;
 extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;

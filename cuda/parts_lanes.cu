@@ -29,30 +29,23 @@ cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *progra
     /* Whether a thread can solve a part, and how much shared memory its block needs. */
     const cs_packed_group *group = program->group;
     int single = program->packed.dtype == CS_F32;
-    int shape = parts->alike && group->parameters <= CS_LANE_PARAMETERS &&
-                ((group->dof[0] == 6 && (group->rows == 1 || group->rows == 3)) ||
-                 (group->dof[0] == 3 && group->rows <= 2));
-    int64_t numbers =
-        shape ? parts->most_velocities + parts->most_visits * (2 * group->rows * group->dof[0] +
-                                                               3 * group->rows + group->parameters)
-              : 0;
-    int64_t bytes = (CS_WARP + 1) * (numbers * (single ? 4 : 8) + parts->most_visits * 2 * 4);
-    int64_t most = cs_most_shared(queue);
+    const cs_thread_kernel *kernel = NULL;
+    if (parts->alike && group->parameters <= CS_LANE_PARAMETERS)
+        kernel = (single ? cs_parts_by_threads_f32 : cs_parts_by_threads_f64)(group);
+    int64_t bytes = kernel ? kernel->bytes(group, parts) : 0, most = cs_most_shared(queue);
     int asked = parts->per == CS_PER_THREAD;
-    if (asked && !shape)
+    if (asked && !kernel)
         return refuse_threads(
             "contacts of one shape and one set, of 1 or 3 rows in space or 1 or 2 "
             "in the plane, without compliance or free rows",
             0, 0, error);
     if (asked && bytes > most) return refuse_threads("", bytes, most, error);
     if (parts->per == CS_PER_AUTO)
-        parts->per = shape && bytes <= most && parts->count >= CS_MANY_PARTS ? CS_PER_THREAD
-                                                                             : CS_PER_HALF_WARP;
+        parts->per = kernel && bytes <= most && parts->count >= CS_MANY_PARTS ? CS_PER_THREAD
+                                                                              : CS_PER_HALF_WARP;
 
     /* The launch. */
-    cs_parts_launch *launch = single ? cs_parts_by_lanes_f32 : cs_parts_by_lanes_f64;
-    if (parts->per == CS_PER_THREAD)
-        launch = single ? cs_parts_by_threads_f32 : cs_parts_by_threads_f64;
-    launch(queue, program, parts, bytes);
+    if (parts->per == CS_PER_THREAD) kernel->launch(queue, program, parts, bytes);
+    else (single ? cs_parts_by_lanes_f32 : cs_parts_by_lanes_f64)(queue, program, parts, bytes);
     return CS_OK;
 }

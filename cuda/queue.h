@@ -87,6 +87,8 @@ cudaError_t cs_allow_shared(cs_queue *queue, void (*kernel)(parameters...))
     cudaError_t result = cudaFuncGetAttributes(&about, kernel);
     if (result != cudaSuccess) return result;
     int most = (int)(cs_most_shared(queue) - (int64_t)about.sharedSizeBytes);
+    cs_check(queue, cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                         cudaSharedmemCarveoutMaxShared));
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
 }
 

@@ -4,13 +4,17 @@ Problems as a robot or a controller has them: five bodies, 10 to 20 contacts at 
 sixth of them with the ground; 50 Gauss-Seidel sweeps each. `ms` is the median of runs in turn,
 set-up included, from arrays (in "solves" and "objects" from problems) to impulses; `cpu_ms` is what
 the process took of its processors, which other processes disturb less; `rate` is millions of
-contact iterations (contacts times sweeps) a millisecond of `ms`.
+contact iterations (contacts times sweeps) a millisecond of `ms`, and `sweep_rate` of `sweep_ms`,
+the sweeps alone. Ways of a device have figures where there is one (`--device`). Goals are those of
+`sweep_rate`. Writes batch.csv.
 
-    python benchmarks/batch/batch.py
-    python benchmarks/batch/batch.py --most 65536
+    python benchmarks/batch/batch.py [--sizes 1,16,256,4096] [--repeats 5] [--device cuda]
+    python benchmarks/batch/batch.py --sizes 4096,65536 --goals
 
-The Numba loop makes the same visits over J and M⁻¹Jᵀ, which NumPy multiplies before; it needs
-Numba. Columns of a GPU need one, and are left out elsewhere.
+``--goals`` measures only the ways with compressed contacts in single precision: one thread of the
+processor, all of them, and a thread of the device for each problem. The Numba loop makes the same
+visits over J and M⁻¹Jᵀ, which NumPy multiplies before; it needs Numba. ``--device cuda-emulated``
+runs the kernels on the processor, for tests: its times say nothing.
 """
 
 import argparse
@@ -24,11 +28,19 @@ import numpy as np
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import interleaved, write_csv
+sys.path.insert(0, str(Path(__file__).parents[1] / "cuda"))
+from common import devices, interleaved, write_csv
+from goals import Goal, told
 
 BODIES, LEAST, MOST, SWEEPS, MU = 5, 10, 20, 50, 0.5
-SIZES = (1, 16, 256, 4096, 65536)
+SIZES = (1, 16, 256, 4096)
 OPTIONS = {"rtol": None, "atol": None, "max_iterations": SWEEPS}
+COMPRESSED = {"dtype": "float32", "compressed": True}
+BY_THREAD = "device, thread, float32, compressed"
+GOALS = tuple(
+    Goal({"problems": count, "way": BY_THREAD}, "sweep_rate", least, at_least=True)
+    for count, least in ((4096, 15.0), (65536, 40.0))
+)
 ALONE = {"method": "gauss_seidel", "order": "natural", "scheme": "factorized", "record": ()}
 
 
@@ -71,11 +83,11 @@ def by_solves(listed):
 
 def by_batch(arrays, **options):
     J, Minv, b, bodies, contacts = arrays
-    cs.solve_batch(J, Minv, b, MU, bodies=bodies, contacts=contacts, **OPTIONS, **options)
+    return cs.solve_batch(J, Minv, b, MU, bodies=bodies, contacts=contacts, **OPTIONS, **options)
 
 
 def by_objects(listed, **options):
-    cs.solve_batch(listed, **OPTIONS, **options)
+    return cs.solve_batch(listed, **OPTIONS, **options)
 
 
 def numba_loop(parallel):
@@ -125,69 +137,116 @@ def numba_loop(parallel):
     return run
 
 
-def tasks_of(arrays, listed):
-    """Each way to solve them, by name."""
-    found = {
-        "solves": partial(by_solves, listed),
-        "batch, objects": partial(by_objects, listed, threads=1),
-        "batch": partial(by_batch, arrays, threads=1),
-        "batch, threads": partial(by_batch, arrays),
-        "batch, float32": partial(by_batch, arrays, threads=1, dtype="float32"),
+def device_ways():
+    """Options of each way of a device, by its name."""
+    return {
+        f"device, {per}, {dtype}{', compressed' if compressed else ''}": {
+            "per": per,
+            "dtype": dtype,
+            "compressed": compressed,
+        }
+        for dtype in ("float32", "float64")
+        for compressed in (False, True)
+        for per in ("thread", "half_warp", "warp")
     }
-    for name, parallel in (("numba", False), ("numba, threads", True)):
-        run = numba_loop(parallel)
-        if run:
-            found[name] = partial(run, arrays)
-    if cs.cuda.available():
-        for dtype in ("float32", "float64"):
-            for per in ("thread", "half_warp", "warp"):
-                options = {"device": "cuda", "per": per, "dtype": dtype}
-                found[f"cuda, {per}, {dtype}"] = partial(by_batch, arrays, **options)
+
+
+def tasks_of(arrays, device, goals):
+    """Each way to solve them, by name; None where there is no device."""
+    ways = device_ways()
+    found = {
+        "batch, float32, compressed": partial(by_batch, arrays, threads=1, **COMPRESSED),
+        "batch, threads, float32, compressed": partial(by_batch, arrays, **COMPRESSED),
+    }
+    if goals:
+        ways = {BY_THREAD: ways[BY_THREAD]}
+    else:
+        listed = objects(*arrays)
+        found |= {
+            "solves": partial(by_solves, listed),
+            "batch, objects": partial(by_objects, listed, threads=1),
+            "batch": partial(by_batch, arrays, threads=1),
+            "batch, threads": partial(by_batch, arrays),
+            "batch, float32": partial(by_batch, arrays, threads=1, dtype="float32"),
+        }
+        for name, parallel in (("numba", False), ("numba, threads", True)):
+            run = numba_loop(parallel)
+            if run:
+                found[name] = partial(run, arrays)
+    for name, options in ways.items():
+        found[name] = device and partial(by_batch, arrays, device=device, **options)
     return found
 
 
-def rows_of(count, repeats):
-    arrays = problems(count)
-    visits = int(arrays[-1].sum()) * SWEEPS
-    tasks = tasks_of(arrays, objects(*arrays))
-    processor = {name: [] for name in tasks}
+def timed(task, processor, sweeps):
+    """A task of `interleaved`: appends the processor's seconds, and those of the sweeps alone."""
 
-    def timed(name):
+    def run():
         before, start = time.process_time(), time.perf_counter()
-        tasks[name]()
+        result = task()
         seconds = time.perf_counter() - start
-        processor[name].append(time.process_time() - before)
+        processor.append(time.process_time() - before)
+        if isinstance(result, cs.BatchResult):
+            sweeps.append(result.info["sweep_seconds"])
         return seconds
 
-    timed_tasks = {name: partial(timed, name) for name in tasks}
-    for name, seconds in interleaved(timed_tasks, repeats=repeats).items():
-        middle = float(np.median(seconds))
-        yield {
-            "problems": count,
-            "way": name,
-            "ms": 1e3 * middle,
-            "cpu_ms": 1e3 * float(np.median(processor[name])),
-            "rate": visits / middle / 1e9,
-        }
+    return run
 
 
-def main():
+def rows_of(count, repeats, device, goals):
+    arrays = problems(count)
+    visits = int(arrays[-1].sum()) * SWEEPS
+    tasks = tasks_of(arrays, device, goals)
+    processor, sweeps = ({name: [] for name in tasks} for _ in range(2))
+    known = {
+        name: timed(task, processor[name], sweeps[name]) for name, task in tasks.items() if task
+    }
+    measured = interleaved(known, repeats=repeats)
+    for name in tasks:
+        row = {"problems": count, "way": name, "device": ""}
+        row |= dict.fromkeys(("ms", "cpu_ms", "rate", "sweep_ms", "sweep_rate"))
+        if name.startswith("device"):
+            row["device"] = devices.named(device)
+        if name in measured:
+            middle = float(np.median(measured[name]))
+            row["ms"] = 1e3 * middle
+            row["cpu_ms"] = 1e3 * float(np.median(processor[name][1:]))  # the first run warms up
+            row["rate"] = visits / middle / 1e9
+        if sweeps[name]:
+            middle = float(np.median(sweeps[name][1:]))
+            row["sweep_ms"], row["sweep_rate"] = 1e3 * middle, visits / middle / 1e9
+        yield row
+
+
+def sentence(row):
+    """What is printed of a row."""
+    begin = f"{row['problems']:6} {row['way']:36} "
+    if row["ms"] is None:
+        return begin + "not measured"
+    sweeps = f", {row['sweep_rate']:.4g} of the sweeps alone" if row["sweep_rate"] else ""
+    return begin + (
+        f"{row['ms']:10.3f} ms, {row['cpu_ms']:10.3f} of processors, "
+        f"{row['rate']:.4g} M contact iterations a ms{sweeps}"
+    )
+
+
+def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--most", type=int, default=4096, help="most problems at once")
+    parser.add_argument(
+        "--sizes", type=lambda text: tuple(map(int, text.split(","))), default=SIZES
+    )
     parser.add_argument("--repeats", type=int, default=5)
-    given = parser.parse_args()
+    parser.add_argument("--goals", action="store_true", help="only what the goals need")
+    parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
+    devices.add_option(parser)
+    given = parser.parse_args(argv)
     rows = []
-    for count in SIZES:
-        if count > given.most:
-            continue
-        for row in rows_of(count, given.repeats):
+    for count in given.sizes:
+        for row in rows_of(count, given.repeats, given.device, given.goals):
             rows.append(row)
-            print(
-                f"{row['problems']:6} {row['way']:24} {row['ms']:10.3f} ms, "
-                f"{row['cpu_ms']:10.3f} of processors, {row['rate']:.4f} M contact iterations a ms",
-                flush=True,
-            )
-    print(write_csv("batch", rows))
+            print(sentence(row), flush=True)
+    print(*told(GOALS, [row for row in rows if row["sweep_rate"]]), sep="\n")
+    print(write_csv("batch", rows, given.results))
 
 
 if __name__ == "__main__":

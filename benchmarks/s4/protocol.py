@@ -72,6 +72,10 @@ def quick_of(run, results):
     )
 
 
+def _numbers(text):
+    return tuple(map(int, text.split(",")))
+
+
 def arguments(description, argv=None):
     """Read the command line that all scripts share."""
     parser = argparse.ArgumentParser(
@@ -79,10 +83,17 @@ def arguments(description, argv=None):
         epilog="Results go to benchmarks/results/<machine>/s4, with --quick to build/benchmarks.",
     )
     parser.add_argument("--quick", action="store_true", help="small pyramids: does all work?")
+    parser.add_argument("--layers", type=_numbers, help="of pyramids, such as 2,20,100")
+    parser.add_argument("--budget", type=float, help="seconds that a solve may be expected to take")
     devices.add_option(parser)
     given = parser.parse_args(argv)
     run = Run(common.RESULTS / common.machine() / "s4", device=given.device)
     run = run._replace(threads=clocks.free_cores())
+    if given.layers:
+        small = tuple(n for n in run.accurate if n <= max(given.layers))
+        run = run._replace(layers=given.layers, accurate=small)
+    if given.budget:
+        run = run._replace(budget=given.budget)
     return quick_of(run, ROOT / "build" / "benchmarks" / "s4") if given.quick else run
 
 

@@ -52,6 +52,7 @@ typedef struct cs_pack_request {
     int device_sweeps;         /* a cs_device_sweeps */
     int single_prox;           /* a device computes the prox of floats in single precision */
     int general;               /* whether to store the factors of all contacts uncompressed */
+    int by_parts;              /* see cs_packed */
     const cs_local *local;     /* (groups): how their blocks are updated; read by `pack` only */
     const double
         *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
@@ -230,6 +231,7 @@ static inline void cs_describe_request(cs_packed *packed, const cs_pack_request 
     packed->averaging = request->averaging;
     packed->instructions = request->instructions;
     packed->general = request->general;
+    packed->by_parts = request->by_parts;
     packed->ranks = request->ranks;
 }
 

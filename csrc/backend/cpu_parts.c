@@ -76,7 +76,9 @@ cs_status cs_cpu_solve_parts(void *state, cs_parts_call *call, cs_error *error)
     /* Share them out. */
     cs_tasks tasks = {all.chunks, order, solve_chunk, wait_for_others, &all};
     cpu->packed.backwards = cpu->packed.at_zero = 0;
+    double begun = cs_clock();
     cs_share_out(&tasks, call->threads);
+    call->seconds += cs_clock() - begun;
     cs_arena_clear(&scratch);
     call->halted = atomic_load(&all.halt);
     call->used = "processor";

@@ -55,16 +55,32 @@ typedef struct cs_device_step {
     int64_t stats; /* where the statistics of the step's blocks begin in cs_packed.part */
 } cs_device_step;
 
+/* A moved body whose velocity is summed over its contacts. Its contributions follow one another, in the order of the sum;
+ * each is the body's degrees of freedom in whole pieces of 16 bytes. */
+typedef struct cs_device_body {
+    int32_t given, terms; /* the first contribution, in pieces; terms of the sum */
+    int32_t place, dof;   /* where the velocity is, in units of 4 numbers */
+} cs_device_body;
+
+/* The pieces of a contribution. */
+CS_DEVICE static inline int cs_contribution_pieces(int dof, int real_size)
+{
+    return (dof * real_size + 15) / 16;
+}
+
 /* A packed problem on the device, and what its steps need besides. */
 typedef struct cs_device_program {
     cs_packed packed;             /* with addresses of the device */
     const cs_packed_group *group; /* (groups): the same groups on the host */
     cs_row_products products;     /* what the rows of a scheme over rows hold */
     int rows_scheme;              /* whether it is one */
-    const int32_t *moved_dof;     /* (moved_bodies) */
-    const cs_range *range;        /* of the schedule */
-    const int64_t *part;          /* of the schedule */
-    void *best;                   /* (impulses): the best iterate */
+    const cs_device_body *body;   /* (moved_bodies) */
+    const void *contribution;     /* of all groups; NULL: the terms of no body are contributions */
+    int only_given; /* pieces of every contribution, or -1: bodies differ; 0: there are other terms as well */
+    int piece_shift;       /* log2 of the threads that sum a body: one for each piece of 16 bytes */
+    const cs_range *range; /* of the schedule */
+    const int64_t *part;   /* of the schedule */
+    void *best;            /* (impulses): the best iterate */
     cs_device_state *state;
     int64_t blocks; /* blocks of threads with statistics in one sweep */
 } cs_device_program;
@@ -190,6 +206,8 @@ typedef struct cs_device_parts {
     const int64_t *velocity_first; /* (count): where the velocities of a part's bodies begin, */
     const int32_t *velocity_count; /* (count): and how many numbers they are */
     int64_t most_visits, most_velocities; /* of a part */
+    const int32_t *order;                 /* (count): the parts, those with most visits first */
+    void *kept; /* where a thread solves a part: the best iterates, in its order */
     int alike;  /* one group, of contacts with a projected step and nothing else */
     cs_per per; /* as asked for; result: how it was done */
 } cs_device_parts;

@@ -108,8 +108,7 @@ static void copy_factors(cs_on_device *d, int g, cs_arena *scratch)
     to->compliance = copy_of(d, from->factors.compliance, from->slots * from->rows, real);
     to->velocity = copy_of(d, from->factors.velocity, 2 * from->count, sizeof(int64_t));
     to->place = from->factors.place ? places_of(d, from, scratch) : NULL;
-    int64_t stride = cs_velocity_stride(from->dof[0]);
-    to->contribution = room_for(d, from->factors.contribution, 2 * from->slots * stride, real);
+    to->contribution = NULL; /* copy_gather */
     to->sum = NULL;
 }
 
@@ -159,17 +158,109 @@ static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
     copy_rows(d, g);
 }
 
-/* The degrees of freedom of the moved bodies. */
-static int32_t *moved_dof_of(cs_on_device *d, cs_arena *scratch)
+/* ---- velocities summed body by body -------------------------------------------------------------- */
+
+/* What the sums of velocities need, on the host. */
+typedef struct gather_lists {
+    cs_device_body *body;          /* (moved_bodies) */
+    int32_t *given[CS_MAX_GROUPS]; /* (slots / lanes, 2, lanes) of each group with contributions */
+    int64_t pieces;                /* of all contributions */
+} gather_lists;
+
+/* The terms of body i of the moved ones, which begin at *first in cs_packed.gather. */
+static int64_t terms_of(const cs_packed *packed, int64_t i, int64_t *first)
+{
+    int64_t body = packed->moved[i];
+    *first = packed->gather_start[body];
+    return packed->gather_start[body + 1] - *first;
+}
+
+/* Lists the bodies, and how many pieces of contributions they have. Returns the pieces of each contribution, or -1 if
+ * these differ. */
+static int list_bodies(cs_on_device *d, gather_lists *lists)
 {
     const cs_packed *packed = &d->packed;
-    if (!packed->moved) return NULL;
-    if (d->counts) return cs_device_take(d, (size_t)packed->moved_bodies * sizeof(int32_t));
-    int32_t *dof = cs_arena_take_unset(scratch, packed->moved_bodies, sizeof *dof);
-    for (int64_t i = 0; dof && i < packed->moved_bodies; i++)
-        dof[i] = cs_body_group_of(packed->problem, packed->moved[i])->dof;
-    return dof ? copy_of(d, dof, packed->moved_bodies, sizeof *dof) : NULL;
+    int size = (int)cs_real_size(packed->dtype), most = 1, same = 0;
+    lists->pieces = 0;
+    for (int64_t i = 0; i < packed->moved_bodies; i++) {
+        int64_t body = packed->moved[i], first, terms = terms_of(packed, i, &first);
+        int dof = cs_body_group_of(packed->problem, body)->dof;
+        int pieces = cs_contribution_pieces(dof, size);
+        if (lists->body)
+            lists->body[i] = (cs_device_body){(int32_t)lists->pieces, (int32_t)terms,
+                                              (int32_t)(packed->body_place[body] / 4), dof};
+        lists->pieces += terms * pieces;
+        if (pieces > most) most = pieces;
+        same = !i || pieces == same ? pieces : -1;
+    }
+    for (d->program.piece_shift = 0; 1 << d->program.piece_shift < most;) d->program.piece_shift++;
+    return same ? same : -1;
 }
+
+/* Writes where each side of each contact in batches puts its contribution. */
+static void place_contributions(const cs_on_device *d, const gather_lists *lists)
+{
+    const cs_packed *packed = &d->packed;
+    int size = (int)cs_real_size(packed->dtype);
+    for (int g = 0; g < packed->problem->block_groups; g++)
+        for (int64_t i = 0; lists->given[g] && i < 2 * packed->group[g].slots; i++)
+            lists->given[g][i] = -1;
+    for (int64_t i = 0; i < packed->moved_bodies; i++) {
+        int64_t first, terms = terms_of(packed, i, &first), next = lists->body[i].given;
+        int pieces = cs_contribution_pieces(lists->body[i].dof, size);
+        for (int64_t e = first; e < first + terms; e++, next += pieces) {
+            const cs_velocity_term *from = &packed->gather[e];
+            const cs_packed_group *group = &packed->group[from->group];
+            if (!lists->given[from->group]) continue;
+            int64_t slot = group->slot[from->visit], lane = slot % group->lanes;
+            lists->given[from->group][2 * (slot - lane) + from->side * group->lanes + lane] =
+                (int32_t)next;
+        }
+    }
+}
+
+/* The bodies whose velocities are summed, the memory of the contributions, and their places. A step that sums them needs
+ * them, which those of colours and of visits one after another have for a refresh. */
+static void copy_gather(cs_on_device *d, cs_arena *scratch)
+{
+    const cs_packed *packed = &d->packed;
+    cs_device_program *program = &d->program;
+    int groups = packed->problem->block_groups, given = 0;
+    if (!packed->gather || packed->by_parts) return;
+    gather_lists lists = {0};
+    program->only_given = 1;
+    for (int g = 0; g < groups; g++) {
+        const cs_packed_group *group = &packed->group[g];
+        given |= group->factors.contribution != NULL;
+        if (group->lanes == 1 && group->count) program->only_given = 0;
+        if (group->factors.contribution && !d->counts)
+            lists.given[g] = cs_arena_take_unset(scratch, 2 * group->slots, sizeof(int32_t));
+    }
+    if (!d->counts)
+        lists.body = cs_arena_take_unset(scratch, packed->moved_bodies, sizeof *lists.body);
+    if (cs_arena_failed(scratch)) return; /* the caller reports it */
+    int same = list_bodies(d, &lists);
+    if (program->only_given) program->only_given = same;
+    if (!d->counts) place_contributions(d, &lists);
+
+    /* To the device. */
+    size_t bytes = (size_t)packed->moved_bodies * sizeof *lists.body;
+    cs_device_body *body = cs_device_take(d, bytes);
+    cs_device_upload(d, body, lists.body, bytes);
+    program->body = body;
+    void *contribution = given ? cs_device_take(d, 16 * (size_t)lists.pieces) : NULL;
+    program->contribution = contribution;
+    for (int g = 0; g < groups; g++) {
+        const cs_packed_group *group = &packed->group[g];
+        if (!group->factors.contribution) continue;
+        size_t places = 2 * (size_t)group->slots * sizeof(int32_t);
+        d->group[g].factors.contribution = contribution;
+        d->group[g].factors.given = cs_device_take(d, places);
+        cs_device_upload(d, d->group[g].factors.given, lists.given[g], places);
+    }
+}
+
+/* ---- sweeps of which a launch makes several ------------------------------------------------------ */
 
 /* What every way of several sweeps a launch needs on the device; `directions`: of statistics. */
 static cs_device_flow flow_of(cs_on_device *d, int directions)
@@ -266,6 +357,7 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     to->row_kernels = NULL;
     to->dense_kernels = NULL;
     for (int g = 0; g < groups; g++) copy_group(d, g, scratch);
+    copy_gather(d, scratch);
     program->group = d->group;
     to->group = copy_of(d, d->group, groups, sizeof *d->group);
     to->lambda = cs_device_take(d, 2 * (size_t)from->impulses * real);
@@ -276,7 +368,6 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     int64_t bodies = from->problem->bodies;
     to->body_place = copy_of(d, from->body_place, bodies, sizeof *from->body_place);
     to->moved = copy_of(d, from->moved, from->moved_bodies, sizeof *from->moved);
-    program->moved_dof = moved_dof_of(d, scratch);
     if (from->gather) {
         to->gather_start = copy_of(d, from->gather_start, bodies + 1, sizeof *from->gather_start);
         to->gather = copy_of(d, from->gather, from->gather_start[bodies], sizeof *from->gather);

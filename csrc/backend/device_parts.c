@@ -1,6 +1,8 @@
 /* Parts that iterate by themselves on a device (backend/parts.h): the host lays out what its kernels need, launches some
  * sweeps at a time, and looks which parts are still open. */
 #include "backend/device_internal.h"
+#include "core/clock.h"
+#include "core/loop.h"
 
 /* Sweeps of a launch, between which the caller is asked. */
 enum { SWEEPS_AT_ONCE = 512 };
@@ -24,18 +26,66 @@ static int64_t velocities_of(const cs_packed *packed, int64_t p, int64_t *first)
     return end > least ? end - least : 0;
 }
 
-/* The largest part, and where the velocities of each begin. */
-static void measure_parts(cs_on_device *d, int64_t *first, int32_t *count)
+/* What is known of each part on the host. */
+typedef struct part_lists {
+    const cs_packed *packed;
+    int64_t *first; /* where its velocities begin, */
+    int32_t *count; /* and how many numbers they are */
+    int32_t *visits, *order;
+    int64_t most_visits[CS_LOOP_PIECES], most_velocities[CS_LOOP_PIECES];
+} part_lists;
+
+/* Measures some parts. */
+static void measure_parts(void *context, int64_t piece, int64_t begin, int64_t end)
 {
-    const cs_schedule *schedule = d->packed.schedule;
-    for (int64_t p = 0; p < schedule->parts; p++) {
-        int64_t visits = 0, velocities = velocities_of(&d->packed, p, &first[p]);
+    part_lists *lists = context;
+    const cs_schedule *schedule = lists->packed->schedule;
+    int64_t most_visits = 0, most_velocities = 0;
+    for (int64_t p = begin; p < end; p++) {
+        int64_t visits = 0, velocities = velocities_of(lists->packed, p, &lists->first[p]);
         for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++)
             visits += schedule->range[r].count;
-        count[p] = (int32_t)velocities;
-        if (visits > d->parts.most_visits) d->parts.most_visits = visits;
-        if (velocities > d->parts.most_velocities) d->parts.most_velocities = velocities;
+        lists->count[p] = (int32_t)velocities;
+        lists->visits[p] = (int32_t)visits;
+        if (visits > most_visits) most_visits = visits;
+        if (velocities > most_velocities) most_velocities = velocities;
     }
+    lists->most_visits[piece] = most_visits;
+    lists->most_velocities[piece] = most_velocities;
+}
+
+/* Orders the parts by their visits, the largest first; those of one size remain in their sequence. `begin`
+ * (most_visits + 2) is scratch, zero. */
+static void order_parts(const part_lists *lists, int64_t parts, int64_t most, int64_t *begin)
+{
+    for (int64_t p = 0; p < parts; p++) begin[most - lists->visits[p] + 1]++;
+    for (int64_t i = 0; i < most; i++) begin[i + 1] += begin[i];
+    for (int64_t p = 0; p < parts; p++) lists->order[begin[most - lists->visits[p]]++] = (int32_t)p;
+}
+
+/* Measures and orders all parts. */
+static cs_status describe_parts(cs_on_device *d, cs_arena *scratch, part_lists *lists,
+                                cs_error *error)
+{
+    int64_t parts = d->packed.schedule->parts;
+    lists->packed = &d->packed;
+    lists->first = cs_arena_take_unset(scratch, parts, sizeof *lists->first);
+    lists->count = cs_arena_take_unset(scratch, parts, sizeof *lists->count);
+    lists->visits = cs_arena_take_unset(scratch, parts, sizeof *lists->visits);
+    lists->order = cs_arena_take_unset(scratch, parts, sizeof *lists->order);
+    cs_status status = cs_arena_status(scratch, error, "the workspace");
+    if (status) return status;
+    cs_loop(d->packed.setup_threads, parts, measure_parts, lists);
+    for (int64_t i = 0; i < cs_loop_pieces(parts); i++) {
+        if (lists->most_visits[i] > d->parts.most_visits)
+            d->parts.most_visits = lists->most_visits[i];
+        if (lists->most_velocities[i] > d->parts.most_velocities)
+            d->parts.most_velocities = lists->most_velocities[i];
+    }
+    int64_t *begin = cs_arena_take(scratch, d->parts.most_visits + 2, sizeof *begin);
+    if (!begin) return cs_no_workspace(error);
+    order_parts(lists, parts, d->parts.most_visits, begin);
+    return CS_OK;
 }
 
 /* Whether all contacts have one shape, and a projected step with a diagonal R and nothing else. Bodies of one group keep
@@ -51,23 +101,36 @@ static int are_alike(const cs_packed *packed)
 /* What does not change from call to call, on the device. */
 typedef struct fixed_data {
     double *rho, *speed;
-    int32_t *recorded;
+    int32_t *recorded, *order;
     int64_t *velocity_first;
     int32_t *velocity_count;
 } fixed_data;
+
+/* The bytes of best iterates where a thread solves a part: whole pieces of 16 bytes for each visit, as many visits as the
+ * largest part has, and whole warps. */
+static size_t kept_bytes(const cs_on_device *d, const cs_parts_call *call)
+{
+    int64_t lanes = cs_quotient(d->packed.schedule->parts, 32) * 32;
+    size_t lambda = (size_t)d->packed.group[0].rows * cs_real_size(d->packed.dtype);
+    int by_threads = call->per == CS_PER_THREAD || call->per == CS_PER_AUTO;
+    if (!d->parts.alike || !by_threads) return 0;
+    return (size_t)(lanes * d->parts.most_visits) * ((lambda + 15) / 16 * 16);
+}
 
 /* Takes the memory of all parts on the device, or counts it. */
 static fixed_data take_parts(cs_on_device *d, const cs_parts_call *call)
 {
     size_t count = (size_t)d->packed.schedule->parts;
-    size_t rows = (size_t)d->packed.problem->rows;
+    size_t rows = call->rho ? (size_t)d->packed.problem->rows : 0;
     size_t history = (size_t)(call->histories * (call->rule.most + 1)) * CS_PART_COLUMNS;
     fixed_data to = {
         .rho = cs_device_take(d, rows * sizeof(double)),
         .speed = cs_device_take(d, rows * sizeof(double)),
         .velocity_first = cs_device_take(d, count * sizeof(int64_t)),
         .velocity_count = cs_device_take(d, count * sizeof(int32_t)),
+        .order = cs_device_take(d, count * sizeof(int32_t)),
     };
+    d->parts.kept = cs_device_take(d, kept_bytes(d, call));
     d->parts.state = cs_device_take(d, count * sizeof *d->parts.state);
     if (!call->histories) return to;
     to.recorded = cs_device_take(d, count * sizeof(int32_t));
@@ -98,26 +161,26 @@ static cs_status lay_parts(cs_on_device *d, const cs_parts_call *call, cs_error 
     int64_t count = d->packed.schedule->parts;
     size_t parts = (size_t)count, rows = (size_t)d->packed.problem->rows * sizeof(double);
     cs_arena scratch = {0};
-    int64_t *first = cs_arena_take_unset(&scratch, count, sizeof *first);
-    int32_t *velocities = cs_arena_take_unset(&scratch, count, sizeof *velocities);
+    part_lists lists;
     fixed_data to = {0};
-    cs_status status = cs_arena_status(&scratch, error, "the workspace");
+    cs_status status = describe_parts(d, &scratch, &lists, error);
+    d->parts.alike = are_alike(&d->packed);
     if (!status) status = take_parts_if_they_fit(d, call, &to, error);
 
     /* To the device. */
     if (!status) {
-        measure_parts(d, first, velocities);
         cs_device_upload(d, to.rho, call->rho, rows);
         cs_device_upload(d, to.speed, call->speed, rows);
         cs_device_upload(d, to.recorded, call->recorded, parts * sizeof *to.recorded);
-        cs_device_upload(d, to.velocity_first, first, parts * sizeof *first);
-        cs_device_upload(d, to.velocity_count, velocities, parts * sizeof *velocities);
-        d->parts.alike = are_alike(&d->packed);
+        cs_device_upload(d, to.velocity_first, lists.first, parts * sizeof *lists.first);
+        cs_device_upload(d, to.velocity_count, lists.count, parts * sizeof *lists.count);
+        cs_device_upload(d, to.order, lists.order, parts * sizeof *lists.order);
         d->parts.rho = to.rho;
         d->parts.speed = to.speed;
         d->parts.recorded = to.recorded;
         d->parts.velocity_first = to.velocity_first;
         d->parts.velocity_count = to.velocity_count;
+        d->parts.order = to.order;
         status = d->device->wait(d->queue, error);
     }
     if (!status) d->parts.count = count;
@@ -142,7 +205,11 @@ static cs_status sweep_parts(cs_on_device *d, cs_parts_call *call, cs_error *err
         parts->rule = call->rule;
         parts->sweeps = SWEEPS_AT_ONCE;
         parts->per = call->per;
-        cs_status status = d->device->solve_parts(d->queue, &d->program, parts, error);
+        cs_status status = d->device->wait(d->queue, error);
+        double begun = cs_clock();
+        if (!status) status = d->device->solve_parts(d->queue, &d->program, parts, error);
+        if (!status) status = d->device->wait(d->queue, error);
+        call->seconds += cs_clock() - begun;
         if (!status) d->device->download(d->queue, call->state, parts->state, bytes);
         if (!status) status = d->device->wait(d->queue, error);
         if (status) return status;

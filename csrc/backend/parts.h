@@ -71,6 +71,8 @@ typedef struct cs_parts_call {
     cs_per per;
     const char *used; /* result: what solves a part, "thread", "half_warp", "warp" or "processor" */
     int halted;       /* result: whether `poll` ended the call */
+    double
+        seconds; /* result: of the sweeps, with their tests, without copies to and from a device; added up */
     /* Called by the calling thread every few milliseconds with the number of parts that have ended. It returns
      * non-zero to end the call. */
     int (*poll)(void *context, int64_t ended);

@@ -55,10 +55,12 @@ static void spread_speeds(const cs_solver *solver, double *speed)
 static cs_status describe_parts(cs_solver *solver, batch *b, cs_error *error)
 {
     int64_t parts = solver->schedule.parts;
-    double *speed = cs_arena_take(&b->arena, solver->problem->rows, sizeof(double));
+    cs_part_rule rule = rule_of(solver);
+    double *speed = NULL;
+    if (rule.has_tolerance) speed = cs_arena_take(&b->arena, solver->problem->rows, sizeof(double));
     b->parts = (cs_parts_call){
-        .rule = rule_of(solver),
-        .rho = solver->factors.rho,
+        .rule = rule,
+        .rho = rule.has_tolerance ? solver->factors.rho : NULL,
         .speed = speed,
         .state = cs_arena_take(&b->arena, parts, sizeof(cs_part_state)),
         .recorded = b->call->recorded,
@@ -70,7 +72,7 @@ static cs_status describe_parts(cs_solver *solver, batch *b, cs_error *error)
     };
     cs_status status = cs_arena_status(&b->arena, error, "the workspace");
     if (status) return status;
-    if (b->parts.rule.has_tolerance) spread_speeds(solver, speed);
+    if (speed) spread_speeds(solver, speed);
     const cs_options *options = &solver->options;
     b->parts.threads = options->exact_threads
                            ? cs_threads_exactly(options->threads, parts)
@@ -220,6 +222,18 @@ static cs_status check(const cs_options *options, cs_error *error)
     return CS_OK;
 }
 
+/* The `cut` of a composition: nothing is cut, because the parts are those of the schedule. */
+static cs_status keep_whole(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    (void)control;
+    (void)error;
+    solver->by_parts = 1;
+    solver->island_count = 0;
+    return CS_OK;
+}
+
+static const cs_composition in_parts = {.cut = keep_whole};
+
 cs_status cs_batch_solve(const cs_problem *whole, const cs_options *options,
                          const cs_batch_call *call, cs_batch_result *result, cs_error *error)
 {
@@ -227,7 +241,8 @@ cs_status cs_batch_solve(const cs_problem *whole, const cs_options *options,
     cs_solver *solver = NULL;
     cs_status status = check(options, error);
     double begun = cs_clock();
-    if (!status) status = cs_solver_make(&solver, whole, options, NULL, NULL, call->control, error);
+    if (!status)
+        status = cs_solver_make(&solver, whole, options, &in_parts, NULL, call->control, error);
     if (status) return status;
     result->setup_seconds = cs_clock() - begun;
 
@@ -244,6 +259,7 @@ cs_status cs_batch_solve(const cs_problem *whole, const cs_options *options,
     status = cs_solver_solve(solver, call->initial, NULL, NULL, NULL, &solved, error);
     result->used = b.parts.used;
     result->seconds = solved.wall_seconds;
+    result->sweep_seconds = b.parts.seconds;
     solver->method = own;
     cs_solver_destroy(solver);
     return status;

@@ -23,6 +23,7 @@ typedef struct cs_batch_result {
     int64_t *worst_block;       /* of the whole problem; -1 without contacts */
     const char *used;           /* cs_parts_call.used */
     double setup_seconds, seconds;
+    double sweep_seconds; /* cs_parts_call.seconds */
 } cs_batch_result;
 
 typedef struct cs_batch_call {

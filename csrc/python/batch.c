@@ -158,9 +158,9 @@ static void *data(const answer_arrays *arrays, int i)
 /* {name: array}, with the names of outcomes, and what else is known; the arrays are given away. */
 static PyObject *dictionary(answer_arrays *arrays, const cs_batch_result *result)
 {
-    PyObject *answer =
-        Py_BuildValue("{s:s,s:d,s:d}", "used", result->used ? result->used : "processor",
-                      "setup_seconds", result->setup_seconds, "seconds", result->seconds);
+    PyObject *answer = Py_BuildValue(
+        "{s:s,s:d,s:d,s:d}", "used", result->used ? result->used : "processor", "setup_seconds",
+        result->setup_seconds, "seconds", result->seconds, "sweep_seconds", result->sweep_seconds);
     for (int i = 0; i < ARRAYS && answer; i++) {
         if (add_item(answer, array_names[i], arrays->array[i]) < 0) Py_CLEAR(answer);
         arrays->array[i] = NULL;

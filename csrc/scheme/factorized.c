@@ -200,9 +200,9 @@ static cs_status pack_group(cs_packed *packed, int g, cs_arena *arena, cs_error 
 
 /* Whether the velocities of bodies are summed over this group's contacts one by one. Batches without contributions
  * add to u themselves. */
-static int is_gathered(const cs_packed_group *group)
+static int is_gathered(const cs_packed *packed, const cs_packed_group *group)
 {
-    return group->lanes == 1 || group->factors.contribution;
+    return !packed->by_parts && (group->lanes == 1 || group->factors.contribution);
 }
 
 /* visit (count) <- the visit to each block of a group. */
@@ -220,7 +220,7 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
     const cs_problem *problem = packed->problem;
     int64_t sides = 0;
     for (int g = 0; g < problem->block_groups; g++)
-        if (is_gathered(&packed->group[g]))
+        if (is_gathered(packed, &packed->group[g]))
             sides += packed->group[g].partners * packed->group[g].count;
     const cs_schedule *schedule = packed->schedule;
     int by_block =
@@ -239,7 +239,7 @@ static cs_status pack_gather(cs_packed *packed, cs_arena *arena, cs_error *error
     for (int filling = 0; filling < 2; filling++) {
         for (int g = 0; g < problem->block_groups; g++) {
             const cs_block_group *blocks = &problem->block_group[g];
-            if (!is_gathered(&packed->group[g])) continue;
+            if (!is_gathered(packed, &packed->group[g])) continue;
             if (by_block) invert_visits(packed, g, visit);
             for (int64_t n = 0; n < blocks->count; n++)
                 for (int side = 0; side < cs_block_partners(blocks); side++) {

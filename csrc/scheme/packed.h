@@ -61,7 +61,7 @@ CS_DEVICE static inline int cs_form_width(cs_form form, int rows, int dof_sum)
 /* What the scheme `factorized` reads of a group: G_k, and where the velocities of both partners are. An immovable
  * partner has a spare velocity, which is always zero. */
 typedef struct cs_packed_factors {
-    cs_form form;   /* CS_GENERAL for groups that are not in batches */
+    cs_form form;   /* CS_GENERAL for groups that are not in batches, but for cs_packed.by_parts */
     int handedness; /* of compressed frames: 1 if the last axis is n x t, -1 if it is -n x t */
     void *
         scaled; /* (count, m d_0 + ... + m d_(p-1)) (stored): G, or the numbers of a compressed contact */
@@ -70,8 +70,11 @@ typedef struct cs_packed_factors {
     int32_t *place;    /* (slots / lanes, p, lanes): the same indices for groups in batches */
     void
         *contribution; /* (slots, p, stride of d): G^T lambda of each side, for batches whose visits
-                         * share bodies; or NULL */
-    int64_t *sum;      /* (count, p): where the part accumulates its changes of u; or NULL */
+                         * share bodies; or NULL. On devices: of all groups, body by body, as `given` says */
+    int32_t *
+        given; /* devices: (slots / lanes, p, lanes): where each side's contribution is, in pieces of 16
+                        * bytes; -1: the side does not move. NULL without contributions */
+    int64_t *sum; /* (count, p): where the part accumulates its changes of u; or NULL */
 } cs_packed_factors;
 
 /* What schemes over rows read of a group: its rows of blocks, of A or of T. */
@@ -163,7 +166,9 @@ typedef struct cs_packed {
     double damping;            /* nu, factor of omega for blocks whose local problems are solved */
     int backwards;             /* this sweep goes through stages, ranges and visits from the end */
     int general;               /* store all factors as CS_GENERAL */
-    int instructions;          /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
+    int by_parts; /* sweeps are those of cs_backend.solve_parts alone: groups that are not in batches may be
+                   * compressed (scheme/compressed_visits.inc), and no refresh sums velocities body by body */
+    int instructions; /* the option: a cs_instructions, CS_INSTRUCTIONS_SCALAR or _AUTO */
     const struct cs_wide_kernels *
         device_kernels; /* the batches of a device, whose `visit` the host does not call; or NULL */
     const struct cs_wide_kernels *wide;       /* visit groups in batches; NULL if there are none */

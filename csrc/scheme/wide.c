@@ -331,6 +331,17 @@ static void describe_batches(cs_packed *packed, int g, const batches *laid)
     if (!group->factors.handedness) group->factors.handedness = 1;
 }
 
+/* Chooses the form of a group whose contacts are visited one after another in the parts of a batch. */
+static void describe_parts(cs_packed *packed, int g, cs_local local)
+{
+    cs_packed_group *group = &packed->group[g];
+    int spatial = group->rows == 3 && group->dof[0] == 6, flat = group->rows == 2;
+    group->factors.handedness = 1;
+    if (!has_kernel(packed, g, local) || group->partners != CS_PAIR || !(spatial || flat)) return;
+    cs_choose_form(packed, g, &group->factors.form, &group->factors.handedness);
+    if (!group->factors.handedness) group->factors.handedness = 1;
+}
+
 cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *arena,
                           cs_error *error)
 {
@@ -340,6 +351,8 @@ cs_status cs_wide_lay_out(cs_packed *packed, const cs_local *local, cs_arena *ar
     int fitting = 0;
     for (int g = 0; g < packed->problem->block_groups; g++)
         fitting += has_kernel(packed, g, local[g]);
+    for (int g = 0; g < packed->problem->block_groups && packed->by_parts && !packed->general; g++)
+        describe_parts(packed, g, local[g]);
     if (!fitting || packed->instructions == CS_INSTRUCTIONS_SCALAR) return CS_OK;
     int fit = stages_fit(packed) && velocities_fit(packed);
     if (!cs_ranks_all(packed->ranks, fit)) return CS_OK;

@@ -332,6 +332,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .device_sweeps = (int)cs_device_sweeps_of(options->device_sweeps),
         .single_prox = strcmp(options->device_prox, "single") == 0,
         .general = options->general,
+        .by_parts = solver->by_parts,
         .ranks = solver->ranks,
         .local = local,
         .points = steps ? steps->points(solver) : 0,

@@ -154,6 +154,7 @@ struct cs_solver {
     const signed char *index_set;      /* (rows), the caller's: start of the next solves; or NULL */
     const cs_composition *composition; /* divides the problem into parts; NULL: it is not divided */
     void *parts;                       /* of the composition; NULL: the problem is not divided */
+    int by_parts;                      /* see cs_packed: the composition of batches sets it */
     int64_t island_count;              /* islands of the problem; 0: not reported */
     int setup_threads;                 /* how many threads share the set-up */
     int64_t preemptions;               /* so far, for the choice of setup_threads */

@@ -10,6 +10,7 @@ import pytest
 import contactsolve as cs
 from agreement import package_set
 from reference_numpy import random_problem
+from rigid_contacts import rigid_problem
 
 ONE_BY_ONE = {
     "method": "gauss_seidel",
@@ -217,6 +218,29 @@ def test_histories_of_those_asked_for():
         np.testing.assert_allclose(
             history["natural_map"][known], alone["natural_map"][known], rtol=1e-6, atol=1e-15
         )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["planar", "spheres", "solids"])
+def test_compressed_contacts_differ_by_rounding(kind, dtype):
+    problems = [rigid_problem(seed, kind) for seed in range(5)]
+    options = {"rtol": None, "atol": None, "max_iterations": 30, "dtype": dtype}
+    general = cs.solve_batch(problems, **options).flat_impulses
+    own = cs.solve_batch(problems, compressed=True, **options).flat_impulses
+    allowed = (1e-12 if dtype == "float64" else 1e-4) * np.abs(general).max()
+    np.testing.assert_allclose(own, general, atol=allowed, rtol=0)
+    assert (own != general).any()
+
+
+def test_what_cannot_be_compressed_is_general():
+    problems = of_set("disc", 3)
+    options = {"rtol": None, "atol": None, "max_iterations": 10}
+    np.testing.assert_array_equal(
+        cs.solve_batch(problems, compressed=True, **options).flat_impulses,
+        cs.solve_batch(problems, **options).flat_impulses,
+    )
+    with pytest.raises(TypeError, match="compressed is 'yes'"):
+        cs.solve_batch(problems, compressed="yes")
 
 
 def test_no_problems_and_no_contacts():

@@ -134,3 +134,49 @@ def test_rounding_of_the_prox_is_measured_without_a_gpu(tmp_path):
     assert len(rows) == sum(kernels)
     for row in rows:
         assert 0.0 < float(row["ulp_double"]) <= float(row["ulp_single"]) < 4.0
+
+
+@needs_emulation
+def test_a_batch_has_empty_columns_without_a_device(tmp_path, capsys, monkeypatch):
+    with importing_from(BENCHMARKS / "batch"):
+        import batch
+
+        monkeypatch.setattr(batch.devices, "present", lambda: None)
+        for device in (["--device", "cuda-emulated"], []):
+            arguments = ["--sizes", "3", "--goals", "--repeats", "1", "--results", str(tmp_path)]
+            batch.main([*arguments, *device])
+            rows = list(csv.DictReader((tmp_path / "batch.csv").read_text("utf-8").splitlines()))
+            assert len(rows) == 3
+            own = next(row for row in rows if row["way"] == batch.BY_THREAD)
+            assert bool(own["sweep_rate"]) == bool(device)
+            assert all(float(row["rate"]) > 0 for row in rows if row is not own)
+        assert capsys.readouterr().out.count("not measured") == 2 * len(batch.GOALS) + 1
+
+
+def test_all_scripts_go_on_after_a_failure_and_stop_after_the_budget(tmp_path, monkeypatch, capsys):
+    with importing_from(BENCHMARKS / "cuda"):
+        import all as everything
+
+        def run(command, seconds):
+            assert seconds <= 10 + everything.GRACE
+            script = command[1]
+            if script.endswith("sweeps.py"):
+                return "", "exit status 1"
+            folder = command[command.index("--results") + 1] if "--results" in command else None
+            if folder and script.endswith("batch.py"):
+                everything.Path(folder).mkdir()
+                text = f"problems\n{len(command)}\n"
+                everything.Path(folder, "batch.csv").write_text(text, encoding="utf-8")
+                return "problems 33: sweep_rate = 2, goal >= 15.0: MISSED\n", None
+            return "rows 300: graph_share: not measured\n", None
+
+        monkeypatch.setattr(everything, "run", run)
+        arguments = ["--device", "cuda-emulated", "--results", str(tmp_path)]
+        everything.main([*arguments, "--budget", "10"])
+        told = capsys.readouterr().out
+        assert told.count("MISSED") == 3  # two scripts, and the goal
+        assert "---- goals\nproblems 33: sweep_rate = 2, goal >= 15.0: MISSED\nrows 300" in told
+        assert told.count("exit status 1") == 3
+        assert len((tmp_path / "batch.csv").read_text("utf-8").splitlines()) == 3
+        everything.main([*arguments, "--budget", "0"])
+        assert capsys.readouterr().out.count("not started") == len(everything.STEPS)

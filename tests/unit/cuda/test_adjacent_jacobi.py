@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from agreement import package_set
 from emulated import EMULATED, TURNS, on_both, same_bits, turns
+from reference_numpy import random_problem
 
 PYRAMIDS = {
     "on nothing": cs.scenarios.disc_pyramid(7),
@@ -69,3 +71,33 @@ def test_turns_of_threads_do_not_matter():
             results.append(solver.solve())
     for result in results[1:]:
         same_bits(results[0], result)
+
+
+def grouped(*parts):
+    """One problem of random contacts: for each part, its bodies, rows and kind of set."""
+    bodies, groups, first, count = [], [], 0, 0
+    for seed, (dof, rows, name, own) in enumerate(parts):
+        arrays = random_problem(np.random.default_rng(seed), 40, 9, rows, dof, name)
+        if own:
+            first, count = count, count + len(arrays.Minv)
+            bodies.append(cs.Bodies(arrays.Minv))
+        pairs = np.where(arrays.bodies < 0, -1, arrays.bodies + first)
+        groups.append(cs.Group(arrays.J, pairs, arrays.b, sets=package_set(arrays)))
+    return cs.Problem(bodies=bodies, groups=groups)
+
+
+@needs_avx2
+@pytest.mark.parametrize("dtype", ["float64", "mixed"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ((6, 3, "disc", True), (3, 2, "disc", True)),  # bodies of different sizes
+        ((6, 3, "disc", True), (6, 1, "half_line", False)),  # some contacts are not in batches
+    ],
+)
+def test_velocities_of_several_groups(parts, dtype):
+    options = {"method": "jacobi", "scheme": "factorized", "dtype": dtype, "relaxation": 0.2}
+    here, there = on_both(grouped(*parts), here={"instructions": "avx2"}, **options)
+    for one, two in zip(here.impulses, there.impulses, strict=True):
+        np.testing.assert_array_equal(one, two)
+        assert np.abs(one).max() > 0

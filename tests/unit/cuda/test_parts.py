@@ -1,5 +1,7 @@
 """Batches on the emulated device have the bits of the processor's, however many lanes solve one."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import contactsolve as cs
 from agreement import package_set
 from emulated import DEVICE, EMULATED, ROUNDED, TURNS, turns
 from reference_numpy import random_problem
+from rigid_contacts import rigid_problem
 
 FIXED = {"rtol": None, "atol": None}
 PER = ("thread", "half_warp", "warp")
@@ -40,6 +43,11 @@ def problems_of(name, rows, dof=6, count=37):
             cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=bodies, sets=package_set(arrays))
         )
     return made
+
+
+def rigid(kind, count=35, sets=None):
+    """Problems of many sizes whose contacts can be compressed."""
+    return [rigid_problem(n, kind, 2 + n % 9, 2 + n % 4, sets) for n in range(count)]
 
 
 def same(here, there):
@@ -162,3 +170,53 @@ def test_many_problems_have_a_thread_each():
     assert there.info["per"] == "thread"
     np.testing.assert_array_equal(there.impulses, -b)
     assert there.converged.all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("per", PER)
+@pytest.mark.parametrize("kind", ["planar", "solids", "spheres"])
+def test_compressed_contacts_have_the_bits_of_the_processor(kind, per, dtype):
+    problems = rigid(kind)
+    options = {"compressed": True, "dtype": dtype, "rtol": 1e-4, "max_iterations": 40}
+    here = cs.solve_batch(problems, **options)
+    there = cs.solve_batch(problems, per=per, **EMULATED, **options)
+    same(here, there)
+    assert there.info["per"] == per
+    assert np.abs(here.flat_impulses).max() > 0
+
+
+@pytest.mark.parametrize("per", PER)
+@pytest.mark.parametrize("kind", ["planar", "solids", "spheres"])
+def test_compressed_contacts_of_other_sets(kind, per):
+    problems = rigid(kind, 5, cs.sets.box_friction(0.4))
+    options = {**FIXED, "compressed": True, "max_iterations": 8}
+    same(
+        cs.solve_batch(problems, **options),
+        cs.solve_batch(problems, per=per, **EMULATED, **options),
+    )
+
+
+@pytest.mark.parametrize("per", PER)
+def test_compressed_problems_roll_back_by_themselves(per):
+    problems = rigid("solids", 9)
+    options = {"rtol": 1e-6, "relaxation": 3.0, "rollback_growth": 1.0, "max_iterations": 60}
+    here = cs.solve_batch(problems, compressed=True, **options)
+    same(here, cs.solve_batch(problems, compressed=True, per=per, **EMULATED, **options))
+    assert here.rollbacks.max() > 0
+
+
+def test_a_thread_needs_half_the_memory_for_compressed_contacts():
+    needed = []
+    for compressed in (False, True):
+        with pytest.raises(ValueError, match="per='thread' needs") as told:
+            cs.solve_batch(
+                [cs.scenarios.ball_grid(6)],
+                per="thread",
+                compressed=compressed,
+                dtype="float32",
+                **EMULATED,
+            )
+        needed.append(int(re.search(r"needs (\d+) bytes", str(told.value))[1]))
+    problem = cs.scenarios.ball_grid(6)
+    bodies = 32 * (len(problem.Minv) + 1)
+    assert needed == [32 * (each * problem.contacts + bodies) for each in (192, 96)]

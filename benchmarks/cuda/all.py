@@ -1,0 +1,150 @@
+"""Everything that is measured on a device, in the order of importance, within a budget of time.
+
+Runs the scripts below one after another, each with cases that take a minute or less on a machine
+with a GPU and 16 cores, and goes on after one that fails. After `--budget` seconds nothing new
+starts, and a script that still runs a minute later is ended. CSV files of the same name are joined
+and written to `--results`; the scripts of S2 and S4 write theirs to results/<machine>/s2 and s4, as
+they do by themselves. The goals come last: reached, missed or not measured.
+
+    python benchmarks/cuda/all.py [--budget 420] [--results FOLDER] [--device cuda]
+
+``--device cuda-emulated`` runs the smallest cases on the processor, for tests: its times say
+nothing. Without a GPU it says so.
+"""
+
+import argparse
+import csv
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import contactsolve as cs
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from common import RESULTS, devices, machine
+
+SCRIPTS = Path(__file__).parents[1]
+GRACE = 60.0  # seconds that a script may go on after the budget
+GOAL = re.compile(r"^(.*: \w+)( = .*: (?:reached|MISSED)|: not measured)$")
+
+
+class Step(NamedTuple):
+    """A script with its arguments on a GPU and where its kernels are emulated.
+
+    One that `has_results` is told where to write them.
+    """
+
+    script: str
+    arguments: str
+    emulated: str
+    has_results: bool = True
+
+
+STEPS = (
+    Step("cuda/sweeps.py", "--cases grid-40 --repeats 7", "--cases grid-2 --repeats 1"),
+    Step(
+        "batch/batch.py",
+        "--sizes 4096,65536 --goals --repeats 3",
+        "--sizes 33 --goals --repeats 1",
+    ),
+    Step("cuda/dense.py", "--rows 300,1200,3000,6000 --repeats 5", "--rows 12 --repeats 1"),
+    Step("cuda/sweeps.py", "--cases pile-28 --repeats 5", "--cases pile-2 --repeats 1"),
+    Step("cuda/sweeps.py", "--cases grid-64 --repeats 3", "--cases grid-1 --repeats 1"),
+    Step("cuda/dense.py", "--rows 13200 --repeats 3", "--rows 24 --repeats 1"),
+    Step("cuda/peers.py", "--grids 8,40 --repeats 5", "--grids 2 --repeats 1"),
+    Step("s2/kernels.py", "--most 1600", "--quick", has_results=False),
+    Step("s2/dense.py", "100 400 1200", "--quick", has_results=False),
+    Step("s4/pyramids.py", "--layers 2,20,100,400 --budget 4", "--quick", has_results=False),
+    Step("batch/batch.py", "--sizes 256,4096 --repeats 3", "--sizes 3 --repeats 1"),
+)
+
+
+def command_of(step, device, folder):
+    """The command line of a step that writes to `folder`."""
+    words = (step.arguments if device == "cuda" else step.emulated).split()
+    if step.has_results:
+        words += ["--results", str(folder)]
+    if step.script != "cuda/peers.py" or device == "cuda":  # peers run on no emulated device
+        words += ["--device", device]
+    return [sys.executable, str(SCRIPTS / step.script), *words]
+
+
+def run(command, seconds):
+    """Run a script; return what it prints, and why it has failed, or None."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        return output, f"ended after {seconds:.0f} s"
+    return output, f"exit status {process.returncode}" if process.returncode else None
+
+
+def joined(paths, folder):
+    """Write files of one name as one to `folder`; columns that a file lacks are empty."""
+    rows, names = [], {}
+    for path in paths:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            names |= dict.fromkeys(reader.fieldnames or ())
+            rows += reader
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / paths[0].name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(names), restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return folder / paths[0].name
+
+
+def goals_of(outputs):
+    """Return the sentence of each goal: what was measured, if it was."""
+    found = {}
+    for match in (GOAL.match(line) for output in outputs for line in output.splitlines()):
+        if match and (match[1] not in found or " = " in match[2]):
+            found[match[1]] = match[0]
+    return list(found.values())
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--budget", type=float, default=420.0, help="seconds; then nothing starts")
+    parser.add_argument("--results", type=Path, default=RESULTS / machine(), help="a folder")
+    devices.add_option(parser)
+    given = parser.parse_args(argv)
+    if given.device is None:
+        parser.exit(message=f"no GPU: {cs.cuda.why_not()}\n")
+    begun, outputs, failed = time.monotonic(), [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, step in enumerate(STEPS):
+            name = f"{step.script} {step.arguments}"
+            left = given.budget - (time.monotonic() - begun)
+            if left <= 0:
+                failed.append(f"{name}: not started")
+                continue
+            print(f"---- {name}", flush=True)
+            folder = Path(scratch, str(number))
+            output, why = run(command_of(step, given.device, folder), left + GRACE)
+            outputs.append(output)
+            print(output, end="", flush=True)
+            if why:
+                failed.append(f"{name}: {why}")
+
+            # What is known so far, in case that the rest is lost.
+            files = sorted(Path(scratch).glob("*/*.csv"), key=lambda path: int(path.parent.name))
+            for each in sorted({path.name for path in files}):
+                joined([path for path in files if path.name == each], given.results)
+            print(f"{time.monotonic() - begun:.0f} s", flush=True)
+    print("---- goals", *goals_of(outputs), sep="\n")
+    print("---- failed", *failed, sep="\n")
+    print(given.results)
+
+
+if __name__ == "__main__":
+    main()
