@@ -42,5 +42,8 @@ void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
 void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,
                         const cs_device_flow *flow);
+/* The same for sweeps over whole rows of T, which keep an iterate for each of them. */
+void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
+                         const cs_device_flow *flow);
 
 #endif

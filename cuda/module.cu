@@ -105,6 +105,12 @@ static PyObject *module_lose_device(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* kernels_run() -> how many emulated kernels have run since the process began. */
+static PyObject *module_kernels_run(PyObject *, PyObject *)
+{
+    return PyLong_FromUnsignedLongLong(emulation::kernels_run());
+}
+
 /* set_memory(bytes): the memory of the device, for queues made from now on. */
 static PyObject *module_set_memory(PyObject *, PyObject *args)
 {
@@ -233,6 +239,7 @@ static PyMethodDef methods[] = {
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},
     {"lose_device", module_lose_device, METH_VARARGS, "Lose the device, for tests."},
+    {"kernels_run", module_kernels_run, METH_NOARGS, "Emulated kernels that have run so far."},
     {"set_memory", module_set_memory, METH_VARARGS, "The memory of the device in bytes."},
 #else
     {"devices", module_devices, METH_NOARGS, "Name, memory and compute capability of each GPU."},

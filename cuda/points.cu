@@ -203,3 +203,39 @@ void cs_device_end_flow(cs_queue *queue, const cs_device_program *program,
     CS_LAUNCH(queue, flow->recorded, CS_DEVICE_THREADS, sum_flow, *flow, program->state);
     CS_LAUNCH(queue, 1, CS_WARP, end_flow, *flow, program->state);
 }
+
+/* ---- the end of sweeps over whole rows of T ------------------------------------------------------ */
+
+/* sum[s] <- the statistics of a recorded sweep s, a block of threads each: a thread adds up every CS_DEVICE_THREADS-th place,
+ * whoever has written them. */
+CS_KERNEL void sum_dense(CS_PARAMETER cs_device_flow flow, const cs_device_state *state)
+{
+    if (state->alarm) return;
+    const cs_sweep_stats *part = cs_flow_stats(&flow, blockIdx.x, 0);
+    double residual = 0, merit = 0;
+    for (int64_t i = threadIdx.x; i < flow.places; i += CS_DEVICE_THREADS) {
+        if (part[i].residual > residual) residual = part[i].residual;
+        merit += part[i].merit;
+    }
+    cs_put_block_stats(residual, merit, 0, flow.sum + blockIdx.x);
+}
+
+/* The end of each of these sweeps, up to the first alarm. One thread of a warp. */
+CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, cs_device_state *state)
+{
+    if (threadIdx.x != 0) return;
+    begin_flow(&flow, state);
+    for (int64_t s = 0; s < flow.recorded && !state->alarm; s++) {
+        if (cs_keeps(state)) state->kept = flow.sweeps - flow.recorded + s;
+        state->reached++;
+        judge_sweep(flow.sum[s], state);
+    }
+}
+
+void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
+                         const cs_device_flow *flow)
+{
+    cs_device_flow own = *flow; /* a graph outlives it */
+    CS_LAUNCH(queue, flow->recorded, CS_DEVICE_THREADS, sum_dense, own, program->state);
+    CS_LAUNCH(queue, 1, CS_WARP, judge_dense, own, program->state);
+}

@@ -9,6 +9,15 @@
 /* The most sweeps of a launch that keeps an iterate for each of them. */
 enum { CS_FLOW_SWEEPS = 8 };
 
+/* The same for T on the chip, to which each launch brings it anew. */
+enum { CS_CHIP_SWEEPS = 256 };
+
+/* The most sweeps of a launch over whole rows of T. */
+static inline int64_t cs_flow_sweeps(const cs_flow_lists *lists)
+{
+    return lists->way == CS_FLOW_ON_CHIP ? CS_CHIP_SWEEPS : cs_dense_sweeps(&lists->dense);
+}
+
 /* The steps of a sweep, in both directions, or of a refresh. */
 typedef struct cs_step_list {
     cs_device_step *step;

@@ -1,6 +1,7 @@
 #include "cuda/emulation/emulation.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -122,6 +123,7 @@ struct run {
 };
 
 thread_local run *running;
+std::atomic<uint64_t> kernels{0};
 
 /* Memory for the stacks of fibers, kept from launch to launch. */
 struct stacks {
@@ -299,6 +301,8 @@ void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
 }
 } // namespace
 
+uint64_t kernels_run() { return kernels; }
+
 machine &settings()
 {
     static machine given;
@@ -329,6 +333,7 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
         on.failure = "a launch of " + std::to_string(threads) + " threads a block";
         return;
     }
+    kernels++;
     now.block_size = {threads, 1, 1};
     now.grid_size = {blocks, 1, 1};
     bounds own;

@@ -80,6 +80,9 @@ extern thread_local indices now;
 void launch(machine &on, unsigned blocks, unsigned threads, bool together,
             const std::function<void()> &kernel);
 
+/* How many kernels have run since the process began, those of replayed graphs as well. */
+uint64_t kernels_run();
+
 /* Called by kernels. `line`: where in the source, so that threads that meet at different places are found. */
 void barrier(int line);
 void *shared(const void *key, size_t bytes);
