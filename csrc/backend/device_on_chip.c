@@ -37,7 +37,7 @@ static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_by
     int whole = holds && pieces <= CS_CHIP_PIECES;
     if (holds) {
         p.pieces = pieces <= 3 ? (int)pieces : CS_CHIP_PIECES;
-        p.held = CS_CHIP_PIECES / p.pieces;
+        p.held = p.pieces == 1 ? 4 : CS_CHIP_PIECES / p.pieces;
     }
 
     /* Shared memory: lambda and what ends the visits, then whole visits. */

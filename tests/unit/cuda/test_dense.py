@@ -127,29 +127,26 @@ def test_turns_of_threads_in_full_sor(order):
 
 
 ITERATIONS = {
-    "jacobi": ({"method": "jacobi"}, 40, 1),
-    "full_sor": ({"method": "gauss_seidel", "order": "natural"}, 40, 2),
-    "panels": ({"method": "gauss_seidel", "order": ORDERS["pairs"]}, 6, 3),
+    "jacobi": ({"method": "jacobi"}, 40, 1, 3),
+    "full_sor": ({"method": "gauss_seidel", "order": "natural"}, 40, 2, 4),
+    "panels": ({"method": "gauss_seidel", "order": ORDERS["pairs"]}, 6, 3, 3),
 }
 
 
 @pytest.mark.parametrize("way", ["graph", "launches"])
 @pytest.mark.parametrize("name", ITERATIONS)
 def test_an_iteration_is_a_kernel_a_stage(name, way):
-    """Of Jacobi one, of full SOR one for each 32 contacts; what follows the sweeps comes once."""
-    options, contacts, kernels = ITERATIONS[name]
+    """Of Jacobi one, of full SOR one for each 32 contacts. What else a call has, it has once.
+
+    How many calls make the sweeps depends on the time that they take.
+    """
+    options, contacts, kernels, once = ITERATIONS[name]
     problem = given(contacts)
     options = {"scheme": "dense", **options}
-    counts = [kernels_of(lambda n=n: swept(problem, way, n, **options)) for n in (2, 4, 5)]
-    assert counts[1] - counts[0] == 2 * kernels
-    assert counts[2] - counts[1] == kernels
-
-
-def test_a_graph_has_64_sweeps():
-    """Three more kernels at the end of each."""
-    options = {"method": "jacobi", "scheme": "dense"}
-    counts = [kernels_of(lambda n=n: swept(given(2), "graph", n, **options)) for n in (64, 130)]
-    assert counts[1] - counts[0] == 66 + 2 * 3
+    one, six = (kernels_of(lambda n=n: swept(problem, way, n, **options)) for n in (1, 6))
+    more = six - one - 5 * kernels
+    assert more % once == 0
+    assert 0 <= more <= 5 * once
 
 
 @pytest.mark.parametrize("method", ["jacobi", "gauss_seidel", "symmetric_gauss_seidel"])
@@ -157,7 +154,7 @@ def test_launches_and_graphs_have_the_same_bits(method):
     """Graphs of other numbers of sweeps as well."""
     options = {"method": method, "order": "natural", "scheme": "dense"}
     same_history(*(swept(given(34), way, 5, **options) for way in ("launches", "graph")))
-    every = [swept(given(5), "graph", 70, record_every=n, **options) for n in (1, 7, 70)]
+    every = [swept(given(5), "graph", 9, record_every=n, **options) for n in (1, 7, 9)]
     for other in every[1:]:
         np.testing.assert_array_equal(every[0].impulses, other.impulses)
 
@@ -165,10 +162,11 @@ def test_launches_and_graphs_have_the_same_bits(method):
 @pytest.mark.parametrize("method", ["jacobi", "gauss_seidel", "symmetric_gauss_seidel"])
 def test_divergent_sweeps_of_a_graph_are_rolled_back(method):
     """As in calls of one sweep each."""
-    problem = cs.scenarios.ball_grid(3)
-    options = {"method": method, "order": "natural", "scheme": "dense", "relaxation": 2.9}
-    options |= {"rollback_growth": 1.0}
-    here, there = (swept(problem, "graph", 40, record_every=every, **options) for every in (1, 40))
+    A = np.array([[2.0, 1.5, 0.5], [1.5, 2.0, 0.25], [0.5, 0.25, 2.0]])
+    problem = cs.Problem.from_delassus(A, [-1.0, -1.0, 0.5], rows=1, sets=cs.sets.free())
+    options = {"method": method, "order": "natural", "scheme": "dense", "rollback_growth": 1.0}
+    options |= {"local": "projected", "r_factor": 1.2}
+    here, there = (swept(problem, "graph", 20, record_every=every, **options) for every in (1, 20))
     assert here.info["rollbacks"] > 0
     assert there.info["rollbacks"] == here.info["rollbacks"]
     np.testing.assert_array_equal(here.impulses, there.impulses)
