@@ -2,10 +2,10 @@
 
 For each number of rows n: microseconds of an iteration by a launch for each step, by a graph, and
 with T on the chip; of full SOR, per contact as well; and of S2's JOR by cuBLAS and a kernel for the
-prox. A solve makes many of them, so that its launch and the wait for its end, some 25 µs, are a
-few hundredths of a microsecond of each. Bytes of T a second are compared with the device's copies
-(read and write) of the same run. Each goal is printed, with whether it is reached. Writes
-cuda_dense.csv.
+prox. A solve makes so many of them that its calls, which the driver makes longer and longer, and
+the wait for the end of each are a few hundredths of what one takes. Bytes of T a second are
+compared with the device's copies (read and write) of the same run. Each goal is printed, with
+whether it is reached. Writes cuda_dense.csv.
 
     python benchmarks/cuda/dense.py [--rows 300,1200,3000,6000,13200] [--repeats 7] [--seconds 110]
 
@@ -46,9 +46,10 @@ def cases_of(rows):
 
 
 def iterations_of(rows, name, most):
-    """Of a solve that takes some milliseconds."""
-    fewer = 2 ** (rows // 3000) * (10 if name == "full_sor" else 1)
-    return min(max(1024 // fewer, 15), most)
+    """Of a solve that takes some 50 ms."""
+    long = {300: 16384, 1200: 16384, 3000: 8192, 6000: 1024, 13200: 256}
+    own = next((count for size, count in long.items() if rows <= size), 64)
+    return min(max(own // 16, 32) if name == "full_sor" else own, most)
 
 
 def goal(rows, dtype, key, limit, *, at_least=False):
@@ -151,7 +152,7 @@ def main(argv=None):
         "--rows", type=lambda text: tuple(map(int, text.split(","))), default=ROWS, help="of T"
     )
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--iterations", type=int, default=1024, help="at most, of a solve")
+    parser.add_argument("--iterations", type=int, default=16384, help="at most, of a solve")
     parser.add_argument("--seconds", type=float, default=110.0, help="for all sizes")
     parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     devices.add_option(parser)

@@ -62,7 +62,8 @@ def test_sweeps_run_to_the_end_on_an_emulated_device(sweeps, monkeypatch, tmp_pa
 
 
 @needs_emulation
-def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, tmp_path, capsys):
+def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(dense.copy_rate.__module__ + ".COPY_BYTES", 1 << 16)
     arguments = ["--rows", "15,30", "--repeats", "1", "--iterations", "4"]
     dense.main([*arguments, "--device", "cuda-emulated", "--results", str(tmp_path)])
     assert capsys.readouterr().out.count("not measured") == len(dense.GOALS)
@@ -82,12 +83,14 @@ def test_what_is_measured_of_full_matrices(dense):
         needed = [name for name in (*dense.WAYS, "full_sor", "cublas") if name in goal.key]
         assert needed
         assert set(needed) <= set(cases)
-    assert [dense.iterations_of(n, "graph", 1024) for n in dense.ROWS] == [1024, 1024, 512, 256, 64]
-    assert dense.iterations_of(13200, "full_sor", 1024) == 15
+    assert dense.iterations_of(13200, "graph", 1000) == 256
+    assert dense.iterations_of(13200, "full_sor", 1000) == 32
+    assert dense.iterations_of(300, "graph", 1000) == 1000
 
 
 @needs_emulation
-def test_a_size_without_time_is_left_out(dense, tmp_path, capsys):
+def test_a_size_without_time_is_left_out(dense, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(dense.copy_rate.__module__ + ".COPY_BYTES", 1 << 16)
     arguments = ["--rows", "6,15", "--repeats", "1", "--iterations", "1", "--seconds", "0"]
     dense.main([*arguments, "--device", "cuda-emulated", "--results", str(tmp_path)])
     assert "15 rows are left out: too little time" in capsys.readouterr().out

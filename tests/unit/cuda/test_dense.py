@@ -170,3 +170,20 @@ def test_divergent_sweeps_of_a_graph_are_rolled_back(method):
     assert here.info["rollbacks"] > 0
     assert there.info["rollbacks"] == here.info["rollbacks"]
     np.testing.assert_array_equal(here.impulses, there.impulses)
+
+
+@pytest.mark.parametrize("method", ["jacobi", "gauss_seidel"])
+def test_prox_of_floats_has_the_bits_of_the_processor(method):
+    """Of contacts that open, stick and slide, with T = 0: the signs of zeros as well."""
+    rng = np.random.default_rng(8)
+    c = rng.standard_normal((60, 3))
+    c[::7, 1] = 0
+    mu = rng.uniform(0, 1, 60)
+    problem = cs.Problem.from_delassus(2 * np.eye(180), c, mu)
+    options = {"method": method, "order": "natural", "scheme": "dense", "r_factor": "diagonal"}
+    here, there = on_both(problem, 1, {"instructions": "scalar"}, dtype="float32", **options)
+    np.testing.assert_array_equal(here.impulses, there.impulses)
+    np.testing.assert_array_equal(np.signbit(here.impulses), np.signbit(there.impulses))
+    normal, tangents = there.impulses[:, 0], np.linalg.norm(there.impulses[:, 1:], axis=1)
+    slides = np.isclose(tangents, mu * normal, rtol=1e-5)
+    assert 0 < (slides & (normal > 0)).sum() < (normal > 0).sum() < 60
