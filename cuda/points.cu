@@ -220,16 +220,43 @@ CS_KERNEL void sum_dense(CS_PARAMETER cs_device_flow flow, const cs_device_state
     cs_put_block_stats(residual, merit, 0, flow.sum + blockIdx.x);
 }
 
-/* The end of each of these sweeps, up to the first alarm. One thread of a warp. */
+/* The end of each of these sweeps, up to the first alarm, as judge_sweep has it: by one thread of a warp, whose lanes first
+ * divide all residuals by nu. The state is in registers meanwhile. */
 CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, cs_device_state *state)
 {
-    if (threadIdx.x != 0) return;
-    begin_flow(&flow, state);
-    for (int64_t s = 0; s < flow.recorded && !state->alarm; s++) {
-        if (cs_keeps(state)) state->kept = flow.sweeps - flow.recorded + s;
-        state->reached++;
-        judge_sweep(flow.sum[s], state);
+    CS_SHARED(cs_sweep_stats, sum, CS_DENSE_SWEEPS);
+    CS_SHARED(double, scaled, CS_DENSE_SWEEPS);
+    for (int64_t s = threadIdx.x; s < flow.recorded; s += CS_WARP) {
+        sum[s] = flow.sum[s];
+        scaled[s] = state->keeps_best ? sum[s].residual / state->best.scale : 0;
     }
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+
+    cs_device_state own = *state;
+    begin_flow(&flow, &own);
+    cs_best_sweep best = own.best;
+    best.scale = 1;
+    for (int64_t s = 0; s < flow.recorded && !own.alarm; s++) {
+        cs_sweep_stats stats = {scaled[s], sum[s].merit, 0};
+        own.reached++;
+        own.made++;
+        own.stats = sum[s];
+        if (own.keeps_best) {
+            if (best.best_is_current) {
+                own.kept = s;
+                best.best_backwards = own.backwards;
+            }
+            best.number++;
+            own.alarm = cs_best_is_exceeded(&best, &stats);
+            if (!own.alarm) cs_best_update(&best, &stats);
+        }
+        own.backwards = own.alternates && !own.backwards;
+    }
+    if (isnan(own.stats.merit)) own.stats.residual = own.stats.merit; /* maxima ignore NaN */
+    best.scale = own.best.scale;
+    own.best = best;
+    *state = own;
 }
 
 void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,

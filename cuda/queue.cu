@@ -580,30 +580,39 @@ static int64_t resident(cs_queue *queue, cs_dtype dtype, const cs_packed_group *
     return region_kernels[dtype]->resident(queue, group, set, shared);
 }
 
-/* Sweeps over whole rows of T, from a graph of as many of them. There are as many graphs as different numbers of sweeps, of which
- * those made last are kept. */
+/* Sweeps over whole rows of T: launched at first, and from a graph once as many of them have been asked for before. How many a
+ * call makes depends on time, so that some numbers do not come again. */
 static void flow_by_graph(cs_queue *queue, const cs_device_program *program,
                           const cs_device_flow *sweeps, cs_flow_launch *launch)
 {
-    enum { KEPT = 16 };
-    cs_captured_flow own = {sweeps->sweeps,     sweeps->recorded,        sweeps->backwards,
-                            sweeps->alternates, program->packed.damping, {}};
-    for (const cs_captured_flow &known : queue->flows)
-        if (known.sweeps == own.sweeps && known.recorded == own.recorded &&
-            known.backwards == own.backwards && known.alternates == own.alternates &&
-            known.damping == own.damping) {
-            replay(queue, known.graph);
-            return;
+    enum { KEPT = 32 };
+    cs_captured_flow own = {sweeps->sweeps,
+                            sweeps->recorded,
+                            sweeps->backwards,
+                            sweeps->alternates,
+                            program->packed.damping,
+                            false,
+                            {}};
+    for (cs_captured_flow &known : queue->flows) {
+        if (known.sweeps != own.sweeps || known.recorded != own.recorded ||
+            known.backwards != own.backwards || known.alternates != own.alternates ||
+            known.damping != own.damping)
+            continue;
+        if (!known.captured) {
+            begin_capture(queue);
+            launch(queue, program, sweeps);
+            known.graph = end_capture(queue);
+            known.captured = true;
         }
+        replay(queue, known.graph);
+        return;
+    }
     if (queue->flows.size() == KEPT) {
         forget(queue->flows.front().graph);
         queue->flows.erase(queue->flows.begin());
     }
-    begin_capture(queue);
-    launch(queue, program, sweeps);
-    own.graph = end_capture(queue);
     queue->flows.push_back(own);
-    replay(queue, queue->flows.back().graph);
+    launch(queue, program, sweeps);
 }
 
 static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)

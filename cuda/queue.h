@@ -20,11 +20,12 @@ struct cs_captured_sweep {
     cs_graph graph;
 };
 
-/* The launches of several sweeps over whole rows of T. */
+/* Several sweeps over whole rows of T: what their launches go by, and these, once they have been captured. */
 struct cs_captured_flow {
     int64_t sweeps, recorded;
     int backwards, alternates;
     double damping;
+    bool captured;
     cs_graph graph;
 };
 

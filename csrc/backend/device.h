@@ -104,6 +104,9 @@ typedef struct cs_dense_stage {
     int64_t stats;        /* where the statistics of its visits begin; of a panel: its own */
 } cs_dense_stage;
 
+/* The most sweeps of a launch over whole rows of T. */
+enum { CS_DENSE_SWEEPS = 256 };
+
 /* Sweeps from one iterate to the next. */
 typedef struct cs_dense_plan {
     const cs_dense_stage *stage; /* (stages): on the host, in the order of a forward sweep */

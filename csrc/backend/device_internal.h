@@ -9,13 +9,10 @@
 /* The most sweeps of a launch that keeps an iterate for each of them. */
 enum { CS_FLOW_SWEEPS = 8 };
 
-/* The same for T on the chip, to which each launch brings it anew. */
-enum { CS_CHIP_SWEEPS = 256 };
-
-/* The most sweeps of a launch over whole rows of T. */
+/* The same over whole rows of T: on the chip as many as there can be, because each launch brings T to it anew. */
 static inline int64_t cs_flow_sweeps(const cs_flow_lists *lists)
 {
-    return lists->way == CS_FLOW_ON_CHIP ? CS_CHIP_SWEEPS : cs_dense_sweeps(&lists->dense);
+    return lists->way == CS_FLOW_ON_CHIP ? CS_DENSE_SWEEPS : cs_dense_sweeps(&lists->dense);
 }
 
 /* The steps of a sweep, in both directions, or of a refresh. */
