@@ -341,7 +341,8 @@ class Solver:
         ``"regions"``, of which a block of threads sweeps each region and keeps the velocities of
         its bodies in shared memory. ``"graph"``: a launch for each stage of the order, captured
         once and replayed. ``"launches"``: the same without a graph. ``"auto"``: dataflow where it
-        is possible, on the chip where all of T fits, else a graph. All have the same results.
+        is possible, on the chip where all of T fits and is larger than 1 MB, else a graph. All have
+        the same results.
     device_prox
         Precision in which a device computes the prox of sets with ``dtype="float32"``.
         ``"double"``; or ``"single"``, which has a larger rounding error (docs/cuda.md has bounds),

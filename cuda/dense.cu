@@ -1,5 +1,5 @@
 /* The kernels of cuda/dense.inc in single and in double precision. */
-#include "cuda/kernels.h"
+#include "cuda/device.h"
 
 #define CS_TEMPLATE "cuda/dense.inc"
 #include "core/each_precision.h"

@@ -42,5 +42,8 @@ cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *progra
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
 void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
+/* The end of sweeps over whole rows of T, which keep an iterate for each of them. */
+void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
+                         const cs_device_flow *flow);
 
 #endif

@@ -70,6 +70,17 @@ CS_GPU cs_sweep_stats cs_sum_of_parts(const cs_sweep_stats *part)
     return sum;
 }
 
+/* What the end of a launch is reported in begins with the sweeps that are not recorded. One thread. */
+CS_GPU void cs_begin_report(const cs_device_flow *flow, cs_device_state *state)
+{
+    int64_t hidden = flow->sweeps - flow->recorded;
+    state->reached = hidden;
+    state->kept = -1;
+    state->began_backwards = state->backwards;
+    state->made += hidden;
+    state->backwards = cs_flow_goes_backwards(flow, hidden);
+}
+
 /* The end of each of the sweeps that are recorded, up to the first alarm. Every thread of a block calls it after the blocks
  * have met behind cs_sum_flow; `own` is the block's copy of the state. */
 CS_GPU void cs_judge_flow(const cs_device_flow *flow, cs_device_state *own)
@@ -79,12 +90,7 @@ CS_GPU void cs_judge_flow(const cs_device_flow *flow, cs_device_state *own)
         sum[s] = cs_sum_of_parts(flow->sum + s * CS_DEVICE_BATCHES);
     __syncthreads();
     if (threadIdx.x == 0) {
-        int64_t hidden = flow->sweeps - flow->recorded;
-        own->reached = hidden;
-        own->kept = -1;
-        own->began_backwards = own->backwards;
-        own->made += hidden;
-        own->backwards = cs_flow_goes_backwards(flow, hidden);
+        cs_begin_report(flow, own);
         for (int64_t s = 0; s < flow->recorded && !own->alarm; s++) {
             if (cs_keeps(own)) own->kept = s;
             own->reached++;

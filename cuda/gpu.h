@@ -27,6 +27,9 @@
     cs_launch_shared(queue, false, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 #define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...) \
     cs_launch_shared(queue, true, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+/* The same; with `early` its blocks may start before the kernel before it ends (cs_wait_for_kernel_before). */
+#define CS_LAUNCH_EARLY(queue, early, blocks, threads, bytes, kernel, ...) \
+    cs_launch_early(queue, early, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 /* Waits for the other lanes of a warp, or for those of the same half of it (lanes = 16). */
 #define CS_MEET(lanes) \
     __syncwarp((lanes) == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 / 16 * 16))
@@ -65,6 +68,10 @@
 #define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...)          \
     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
                       [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH_EARLY(queue, early, blocks, threads, bytes, kernel, ...)               \
+    ((void)(early), (void)(bytes),                                                       \
+     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
+                       [=] { kernel(__VA_ARGS__); }))
 #define CS_SPIN() emulation::pause()
 #define CS_LEAVE_MARK(mark) emulation::leave_mark(mark)
 #define CS_TAKE_MARK(mark) emulation::take_mark(mark)
@@ -136,14 +143,20 @@ template <int bytes> CS_GPU void cs_copy_ahead(void *to, const void *from)
 CS_GPU void cs_wait_for_copies() {}
 #endif
 
-/* Begins to load what is near an address into the cache of the own multiprocessor. */
+/* Begins to load what is near an address into the cache of the own multiprocessor, or into that of the device. */
 #if defined(__CUDACC__)
 CS_GPU void cs_prefetch_near(const void *from)
 {
     asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
 }
+
+CS_GPU void cs_prefetch_far(const void *from)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
 #else
 CS_GPU void cs_prefetch_near(const void *) {}
+CS_GPU void cs_prefetch_far(const void *) {}
 #endif
 
 /* A number that other blocks may have written since the kernel began: not from the cache of the own multiprocessor. */
@@ -151,6 +164,54 @@ CS_GPU void cs_prefetch_near(const void *) {}
 template <class number> CS_GPU number cs_read_fresh(const number *from) { return __ldcg(from); }
 #else
 template <class number> CS_GPU number cs_read_fresh(const number *from) { return *from; }
+#endif
+
+/* The same for 16 bytes; and 16 bytes that are read once in a sweep, which caches need not keep. */
+#if defined(__CUDACC__)
+CS_GPU void cs_read_fresh_piece(const float *from, float *to)
+{
+    const float4 piece = __ldcg(reinterpret_cast<const float4 *>(from));
+    to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
+}
+
+CS_GPU void cs_read_fresh_piece(const double *from, double *to)
+{
+    const double2 piece = __ldcg(reinterpret_cast<const double2 *>(from));
+    to[0] = piece.x, to[1] = piece.y;
+}
+
+CS_GPU void cs_load_piece_once(const float *from, float *to)
+{
+    const float4 piece = __ldcs(reinterpret_cast<const float4 *>(from));
+    to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
+}
+
+CS_GPU void cs_load_piece_once(const double *from, double *to)
+{
+    const double2 piece = __ldcs(reinterpret_cast<const double2 *>(from));
+    to[0] = piece.x, to[1] = piece.y;
+}
+#else
+template <class number> CS_GPU void cs_read_fresh_piece(const number *from, number *to)
+{
+    cs_load_piece(from, to);
+}
+
+template <class number> CS_GPU void cs_load_piece_once(const number *from, number *to)
+{
+    cs_load_piece(from, to);
+}
+#endif
+
+/* Early launches (CS_LAUNCH_EARLY): the next kernel may start once all blocks have called the first function; a kernel waits
+ * by the second one until the kernel before it has ended, and before that reads nothing that any kernel has written. Without
+ * an early launch they do nothing. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+CS_GPU void cs_let_next_kernel_start() { asm volatile("griddepcontrol.launch_dependents;"); }
+CS_GPU void cs_wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+CS_GPU void cs_let_next_kernel_start() {}
+CS_GPU void cs_wait_for_kernel_before() {}
 #endif
 
 /* 16 bytes that threads write and read whole while others do: three words, and the version that they belong to. A reader
@@ -234,7 +295,23 @@ CS_GPU void cs_write_count(uint32_t *to, uint32_t count)
 {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(count) : "memory");
 }
+
+/* Adds one after all that the block has done before the last barrier; a reader that finds it by the second function sees
+ * all that. No fence is needed. */
+CS_GPU void cs_arrive(uint32_t *count)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+}
+
+CS_GPU uint32_t cs_read_arrivals(const uint32_t *from)
+{
+    uint32_t count;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(from) : "memory");
+    return count;
+}
 #else
+CS_GPU void cs_arrive(uint32_t *count) { atomicAdd(count, 1u); }
+CS_GPU uint32_t cs_read_arrivals(const uint32_t *from) { return *from; }
 CS_GPU uint32_t cs_read_count(const uint32_t *from) { return *from; }
 
 CS_GPU void cs_write_count(uint32_t *to, uint32_t count)

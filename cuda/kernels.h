@@ -38,10 +38,6 @@ typedef struct cs_visit_kernels {
     cs_step_launch *visit, *parts, *gather, *keep, *subtract;
 } cs_visit_kernels;
 
-typedef struct cs_dense_launches {
-    cs_step_launch *visit, *part, *take;
-} cs_dense_launches;
-
 /* Makes flow->sweeps sweeps, and ends them. */
 typedef void cs_flow_launch(cs_queue *queue, const cs_device_program *program,
                             const cs_device_flow *flow);
@@ -52,6 +48,11 @@ typedef struct cs_flow_kernels {
                  cs_flow_plan *plan);
     cs_flow_launch *launch;
 } cs_flow_kernels;
+/* Steps of sweeps in place; sweeps from iterate to iterate, and the end of these alone. */
+typedef struct cs_dense_launches {
+    cs_step_launch *visit, *part, *take;
+    cs_flow_launch *sweeps, *end;
+} cs_dense_launches;
 
 /* How many blocks of this kernel are resident with so many bytes shared, and the launch. */
 typedef struct cs_region_kernels {

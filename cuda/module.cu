@@ -96,12 +96,6 @@ static PyObject *module_lose_write(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* launches() -> how many kernels have run since the process began. */
-static PyObject *module_launches(PyObject *, PyObject *)
-{
-    return PyLong_FromUnsignedLongLong(emulation::launched());
-}
-
 /* lose_device(launch): with which launch the device is lost, for queues made from now on; 0: never. */
 static PyObject *module_lose_device(PyObject *, PyObject *args)
 {
@@ -118,6 +112,12 @@ static PyObject *module_lose_capture(PyObject *, PyObject *args)
     if (!PyArg_ParseTuple(args, "K:lose_capture", &number)) return NULL;
     emulation::settings().lost_capture = number;
     Py_RETURN_NONE;
+}
+
+/* kernels_run() -> how many emulated kernels have run since the process began. */
+static PyObject *module_kernels_run(PyObject *, PyObject *)
+{
+    return PyLong_FromUnsignedLongLong(emulation::kernels_run());
 }
 
 /* set_memory(bytes): the memory of the device, for queues made from now on. */
@@ -247,9 +247,9 @@ static PyMethodDef methods[] = {
     {"set_shared", module_set_shared, METH_VARARGS, "The bytes that a block may share."},
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},
-    {"launches", module_launches, METH_NOARGS, "How many kernels have run so far."},
     {"lose_device", module_lose_device, METH_VARARGS, "Lose the device, for tests."},
     {"lose_capture", module_lose_capture, METH_VARARGS, "Lose a capture, for tests."},
+    {"kernels_run", module_kernels_run, METH_NOARGS, "Emulated kernels that have run so far."},
     {"set_memory", module_set_memory, METH_VARARGS, "The memory of the device in bytes."},
 #else
     {"devices", module_devices, METH_NOARGS, "Name, memory and compute capability of each GPU."},

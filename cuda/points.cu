@@ -135,3 +135,67 @@ void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
     CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part,
               program->state);
 }
+
+/* ---- the end of sweeps over whole rows of T ------------------------------------------------------ */
+
+/* sum[s] <- the statistics of a recorded sweep s, a block of threads each: a thread adds up every CS_DEVICE_THREADS-th place,
+ * whoever has written them. */
+CS_KERNEL void sum_dense(CS_PARAMETER cs_device_flow flow, const cs_device_state *state)
+{
+    if (state->alarm) return;
+    const cs_sweep_stats *part = cs_flow_stats(&flow, blockIdx.x, 0);
+    double residual = 0, merit = 0;
+    for (int64_t i = threadIdx.x; i < flow.places; i += CS_DEVICE_THREADS) {
+        if (part[i].residual > residual) residual = part[i].residual;
+        merit += part[i].merit;
+    }
+    cs_put_block_stats(residual, merit, 0, flow.sum + blockIdx.x);
+}
+
+/* The end of each of these sweeps, up to the first alarm, as cs_judge_sweep has it: by one thread of a warp, whose lanes first
+ * divide all residuals by nu. The state is in registers meanwhile. */
+CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, cs_device_state *state)
+{
+    CS_SHARED(cs_sweep_stats, sum, CS_DENSE_SWEEPS);
+    CS_SHARED(double, scaled, CS_DENSE_SWEEPS);
+    for (int64_t s = threadIdx.x; s < flow.recorded; s += CS_WARP) {
+        sum[s] = flow.sum[s];
+        scaled[s] = state->keeps_best ? sum[s].residual / state->best.scale : 0;
+    }
+    __syncwarp();
+    if (threadIdx.x != 0) return;
+
+    cs_device_state own = *state;
+    own.ran = !own.alarm;
+    if (own.ran) cs_begin_report(&flow, &own);
+    cs_best_sweep best = own.best;
+    best.scale = 1;
+    for (int64_t s = 0; s < flow.recorded && !own.alarm; s++) {
+        cs_sweep_stats stats = {scaled[s], sum[s].merit, 0};
+        own.reached++;
+        own.made++;
+        own.stats = sum[s];
+        if (own.keeps_best) {
+            if (best.best_is_current) {
+                own.kept = s;
+                best.best_backwards = own.backwards;
+            }
+            best.number++;
+            own.alarm = cs_best_is_exceeded(&best, &stats);
+            if (!own.alarm) cs_best_update(&best, &stats);
+        }
+        own.backwards = own.alternates && !own.backwards;
+    }
+    if (isnan(own.stats.merit)) own.stats.residual = own.stats.merit; /* maxima ignore NaN */
+    best.scale = own.best.scale;
+    own.best = best;
+    *state = own;
+}
+
+void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
+                         const cs_device_flow *flow)
+{
+    cs_device_flow own = *flow; /* a graph outlives it */
+    CS_LAUNCH(queue, flow->recorded, CS_DEVICE_THREADS, sum_dense, own, program->state);
+    CS_LAUNCH(queue, 1, CS_WARP, judge_dense, own, program->state);
+}

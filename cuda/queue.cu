@@ -124,11 +124,16 @@ static cs_status open_queue(cs_queue *queue, cs_error *error)
     return report(error, status, "the device has no stream", cudaGetErrorString(result));
 }
 
+static void forget(cs_graph graph)
+{
+    if (graph) cudaGraphExecDestroy(graph);
+}
+
 static void close_queue(cs_queue *queue)
 {
     cudaStreamSynchronize(queue->stream);
-    for (const cs_captured_sweep &each : queue->captured)
-        if (each.graph) cudaGraphExecDestroy(each.graph);
+    for (const cs_captured_sweep &each : queue->captured) forget(each.graph);
+    for (const cs_captured_flow &each : queue->flows) forget(each.graph);
     for (void *memory : queue->memory) cudaFreeAsync(memory, queue->stream);
     cudaStreamSynchronize(queue->stream);
     cudaStreamDestroy(queue->stream);
@@ -445,6 +450,8 @@ static void replay(cs_queue *queue, const cs_graph &graph)
     for (const auto &again : graph) again(queue->machine);
 }
 
+static void forget(const cs_graph &) {}
+
 #endif
 
 /* ---- copies between the host and the device, in pieces ------------------------------------------- */
@@ -610,6 +617,15 @@ static void run(cs_queue *queue, const cs_device_program *program, const cs_devi
     }
 }
 
+/* graph <- what `all` launches. Returns whether there is one: another thread may have ended the capture. */
+template <class launches> static bool capture(cs_queue *queue, const launches &all, cs_graph *graph)
+{
+    std::lock_guard<std::mutex> hold(capture_lock);
+    begin_capture(queue);
+    all();
+    return !end_capture(queue, graph);
+}
+
 static void sweep(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
                   int64_t steps, int captured)
 {
@@ -620,25 +636,16 @@ static void sweep(cs_queue *queue, const cs_device_program *program, const cs_de
             return;
         }
 
-    /* Capture and replay. */
-    if (captured) {
-        cs_graph graph = {};
-        std::unique_lock<std::mutex> hold(capture_lock);
-        begin_capture(queue);
+    /* Capture and replay, or launch. */
+    const auto all = [&] {
         run(queue, program, step, steps);
         cs_device_end_sweep(queue, program);
-        bool lost = end_capture(queue, &graph);
-        hold.unlock();
-        if (!lost) {
-            queue->captured.push_back({step, program->packed.damping, graph});
-            replay(queue, graph);
-            return;
-        }
-    }
-
-    /* Launch. */
-    run(queue, program, step, steps);
-    cs_device_end_sweep(queue, program);
+    };
+    cs_graph graph = {};
+    if (captured && capture(queue, all, &graph)) {
+        queue->captured.push_back({step, program->packed.damping, graph});
+        replay(queue, graph);
+    } else all();
 }
 
 static void chip(cs_queue *queue, int64_t *processors, int64_t *shared)
@@ -665,6 +672,39 @@ static void plan(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, 
     flow_kernels[dtype]->plan(queue, group, set, several, plan);
 }
 
+/* Sweeps over whole rows of T: launched at first, and from a graph once as many of them have been asked for before. How many a
+ * call makes depends on time, so that some numbers do not come again. */
+static void flow_by_graph(cs_queue *queue, const cs_device_program *program,
+                          const cs_device_flow *sweeps, cs_flow_launch *launch)
+{
+    enum { KEPT = 32 };
+    cs_captured_flow own = {sweeps->sweeps,
+                            sweeps->recorded,
+                            sweeps->backwards,
+                            sweeps->alternates,
+                            program->packed.damping,
+                            false,
+                            {}};
+    for (cs_captured_flow &known : queue->flows) {
+        if (known.sweeps != own.sweeps || known.recorded != own.recorded ||
+            known.backwards != own.backwards || known.alternates != own.alternates ||
+            known.damping != own.damping)
+            continue;
+        if (!known.captured)
+            known.captured = capture(
+                queue, [&] { launch(queue, program, sweeps); }, &known.graph);
+        if (known.captured) replay(queue, known.graph);
+        else launch(queue, program, sweeps);
+        return;
+    }
+    if (queue->flows.size() == KEPT) {
+        forget(queue->flows.front().graph);
+        queue->flows.erase(queue->flows.begin());
+    }
+    queue->flows.push_back(own);
+    launch(queue, program, sweeps);
+}
+
 static void flow(cs_queue *queue, const cs_device_program *program, const cs_device_flow *sweeps)
 {
     static cs_flow_launch *const launch[][CS_DTYPES] = {
@@ -673,8 +713,11 @@ static void flow(cs_queue *queue, const cs_device_program *program, const cs_dev
         {cs_counter_f32, cs_counter_f64, cs_counter_mixed},
         {cs_on_chip_f32, cs_on_chip_f64, NULL},
         {cs_regions_f32.launch, cs_regions_f64.launch, cs_regions_mixed.launch},
+        {cs_dense_launches_f32.sweeps, cs_dense_launches_f64.sweeps, NULL},
     };
-    launch[sweeps->way][program->packed.dtype](queue, program, sweeps);
+    cs_flow_launch *own = launch[sweeps->way][program->packed.dtype];
+    if (sweeps->dense.captured) flow_by_graph(queue, program, sweeps, own);
+    else own(queue, program, sweeps);
 }
 
 static void measure(cs_queue *queue, const cs_device_program *program, int group,

@@ -20,6 +20,15 @@ struct cs_captured_sweep {
     cs_graph graph;
 };
 
+/* Several sweeps over whole rows of T: what their launches go by, and these, once they have been captured. */
+struct cs_captured_flow {
+    int64_t sweeps, recorded;
+    int backwards, alternates;
+    double damping;
+    bool captured;
+    cs_graph graph;
+};
+
 /* Memory of the host that a device reads and writes directly (pinned), through which all copies between the caller's
  * memory and the device go. The caller's own memory is never pinned. A copy takes a pair of buffers and gives it back, so
  * that there are as many pairs as copies at one time. */
@@ -46,6 +55,7 @@ struct cs_queue {
 #endif
     std::vector<void *> memory;
     std::vector<cs_captured_sweep> captured;
+    std::vector<cs_captured_flow> flows;
 };
 
 #if defined(__CUDACC__)
@@ -124,6 +134,27 @@ void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int thread
     config.stream = queue->stream;
     config.attrs = &cooperative;
     config.numAttrs = together;
+    if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
+    cs_check(queue, result);
+}
+
+/* Launches a kernel whose blocks share so many bytes; with `early`, on GPUs that can, they may start before the kernel before
+ * it has ended (programmatic launch: compute capability 9.0). */
+template <class... parameters, class... arguments>
+void cs_launch_early(cs_queue *queue, bool early, int64_t blocks, int threads, int64_t bytes,
+                     void (*kernel)(parameters...), const arguments &...given)
+{
+    cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
+    cudaLaunchAttribute programmatic = {};
+    programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    programmatic.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)bytes;
+    config.stream = queue->stream;
+    config.attrs = &programmatic;
+    config.numAttrs = early && cs_attribute(queue, cudaDevAttrComputeCapabilityMajor) >= 9;
     if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
     cs_check(queue, result);
 }

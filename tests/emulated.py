@@ -115,6 +115,13 @@ def memory(size):
         kernels.set_memory(2**64 - 1)
 
 
+def kernels_of(task):
+    """How many emulated kernels a task runs, those of graphs included."""
+    before = kernels.kernels_run()
+    task()
+    return kernels.kernels_run() - before
+
+
 def islands(count):
     """The same pile of spheres several times."""
     pile = cs.scenarios.ball_grid(3)

@@ -1,18 +1,23 @@
 """Full matrices on a device: JOR and full SOR by every way of launching them, against the goals.
 
-For each number of rows n and precision: microseconds of an iteration by a launch for each step, by
-a graph, and with T on the chip; of full SOR, per contact as well; and of S2's JOR by cuBLAS and a
-kernel for the prox. Bytes of T a second are compared with the device's copies (read and write) of
-the same run. Each goal is printed, with whether it is reached. Writes cuda_dense.csv.
+For each number of rows n: microseconds of an iteration by a launch for each step, by a graph, and
+with T on the chip; of full SOR, per contact as well; and of S2's JOR by cuBLAS and a kernel for the
+prox. A solve makes so many of them that its calls, which the driver makes longer and longer, and
+the wait for the end of each are a few hundredths of what one takes. Bytes of T a second are
+compared with the device's copies (read and write) of the same run. Each goal is printed, with
+whether it is reached. Writes cuda_dense.csv.
 
-    python benchmarks/cuda/dense.py [--rows 300,1200,3000,6000,13200] [--repeats 20]
+    python benchmarks/cuda/dense.py [--rows 300,1200,3000,6000,13200] [--repeats 7] [--seconds 110]
 
-Without a GPU it says so; ``--device cuda-emulated`` runs the kernels on the processor, for tests:
-its times say nothing.
+Only what a goal or a table needs is measured (CASES). A size that would take longer than what is
+left of the seconds, by the time of the one before it, is left out, and its goals are told as not
+measured. Without a GPU it says so; ``--device cuda-emulated`` runs the kernels on the processor,
+for tests: its times say nothing.
 """
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +30,26 @@ from common import devices, interleaved, on_a_line, sweeping, write_csv
 from goals import Goal, copy_rate, told
 
 ROWS = (300, 1200, 3000, 6000, 13200)
-SEED, MU, ITERATIONS = 5, 0.5, 50
+SEED, MU = 5, 0.5
 WAYS = ("launches", "graph", "on_chip")
+# Of an H100, measured by hand: a node of a graph, with a block for each multiprocessor, and a
+# barrier of all of them.
+NODE_US, BARRIER_US = 0.92, 1.04
+
+
+def cases_of(rows):
+    """What is measured in each precision."""
+    everything = (*WAYS, "cublas", "full_sor")
+    if rows <= 6000:
+        return {"float32": everything, "float64": everything}
+    return {"float32": ("graph", "full_sor"), "float64": ("graph",)}
+
+
+def iterations_of(rows, name, most):
+    """Of a solve that takes some 50 ms."""
+    long = {300: 16384, 1200: 16384, 3000: 8192, 6000: 1024, 13200: 256}
+    own = next((count for size, count in long.items() if rows <= size), 64)
+    return min(max(own // 16, 32) if name == "full_sor" else own, most)
 
 
 def goal(rows, dtype, key, limit, *, at_least=False):
@@ -34,6 +57,8 @@ def goal(rows, dtype, key, limit, *, at_least=False):
 
 
 GOALS = (
+    goal(300, "float32", "graph_us", 1.6 * NODE_US),
+    goal(1200, "float32", "on_chip_us", 2 * BARRIER_US),
     goal(6000, "float32", "graph_share", 0.95, at_least=True),
     goal(6000, "float64", "graph_share", 0.95, at_least=True),
     goal(13200, "float32", "graph_share", 0.95, at_least=True),
@@ -55,8 +80,8 @@ def random_problem(rows):
     return A, rng.uniform(-1, 1, (rows // 3, 3))
 
 
-def by_cublas(A, c, dtype, device):
-    """Seconds of one iteration of S2's kernels, T and d being those of the solvers."""
+def by_cublas(A, c, dtype, device, iterations):
+    """Seconds of the iterations of S2's kernels, T and d being those of the solvers."""
     diagonal = A.diagonal().reshape(-1, 3).copy()
     diagonal[:, 1:] = diagonal[:, 1:].max(axis=1, keepdims=True)  # S2 eqs. 4.42, 4.43
     factor = 1 / diagonal.reshape(-1, 1)
@@ -65,45 +90,59 @@ def by_cublas(A, c, dtype, device):
 
     def seconds():
         done = cs.cuda.iterate_dense(
-            T, d, MU, kernel="gemv+prox", iterations=ITERATIONS, device=device
+            T, d, MU, kernel="gemv+prox", iterations=iterations, device=device
         )
         return done.seconds["iteration"]
 
     return seconds
 
 
-def row_of(rows, dtype, device, copy, repeats):
-    """Figures of one size and precision."""
-    A, c = random_problem(rows)
-    problem = cs.Problem.from_delassus(A, c, MU)
+def by_solver(problem, name, dtype, device, iterations):
+    """The same of a solver's sweeps."""
     options = {"scheme": "dense", "r_factor": "diagonal", "dtype": dtype, "device": device}
-    solvers = {
-        way: sweeping(problem, ITERATIONS, method="jacobi", device_sweeps=way, **options)
-        for way in WAYS
+    if name == "full_sor":
+        solver = sweeping(problem, iterations, order="natural", **options)
+    else:
+        solver = sweeping(problem, iterations, method="jacobi", device_sweeps=name, **options)
+    return lambda: solver.solve().sweep_time
+
+
+def row_of(problem, A, c, dtype, given, copy):
+    """Figures of one size and precision; None: not measured."""
+    rows, device, most = len(A), given.device, given.iterations
+    counts = {name: iterations_of(rows, name, most) for name in cases_of(rows)[dtype]}
+    tasks = {
+        name: by_cublas(A, c, dtype, device, count)
+        if name == "cublas"
+        else by_solver(problem, name, dtype, device, count)
+        for name, count in counts.items()
     }
-    solvers["full_sor"] = sweeping(problem, ITERATIONS, order="natural", **options)
-    tasks = {name: lambda s=own: s.solve().sweep_time for name, own in solvers.items()}
-    tasks["cublas"] = by_cublas(A, c, dtype, device)
-    times = interleaved(tasks, repeats)
-    seconds = {name: float(np.median(each)) / ITERATIONS for name, each in times.items()}
+    times = interleaved(tasks, given.repeats)
+    seconds = {name: float(np.median(each)) / counts[name] for name, each in times.items()}
+
+    def over(name, other):
+        return seconds[name] / seconds[other] if {name, other} <= seconds.keys() else None
 
     megabytes = rows * rows * np.dtype(dtype).itemsize / 1e6
-    shares = {
-        f"{name}_share": megabytes / each / 1e3 / copy
-        for name, each in seconds.items()
-        if name != "full_sor"
-    }
+    jor = (*WAYS, "cublas")
+    sor = seconds.get("full_sor")
     return {
         "rows": rows,
         "dtype": dtype,
         "device": devices.named(device),
         "megabytes": megabytes,
         "copy_gbs": copy,
-        **{f"{name}_us": 1e6 * each for name, each in seconds.items()},
-        **shares,
-        "cublas_over_graph": seconds["cublas"] / seconds["graph"],
-        "graph_over_on_chip": seconds["graph"] / seconds["on_chip"],
-        "full_sor_ns_per_contact": 3e9 * seconds["full_sor"] / rows,
+        **{
+            f"{name}_us": 1e6 * seconds[name] if name in seconds else None
+            for name in (*WAYS, "full_sor", "cublas")
+        },
+        **{
+            f"{name}_share": megabytes / seconds[name] / 1e3 / copy if name in seconds else None
+            for name in jor
+        },
+        "cublas_over_graph": over("cublas", "graph"),
+        "graph_over_on_chip": over("graph", "on_chip"),
+        "full_sor_ns_per_contact": 3e9 * sor / rows if sor else None,
     }
 
 
@@ -112,17 +151,28 @@ def main(argv=None):
     parser.add_argument(
         "--rows", type=lambda text: tuple(map(int, text.split(","))), default=ROWS, help="of T"
     )
-    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--iterations", type=int, default=16384, help="at most, of a solve")
+    parser.add_argument("--seconds", type=float, default=110.0, help="for all sizes")
     parser.add_argument("--results", type=Path, help="a folder (default: results/<machine>)")
     devices.add_option(parser)
     given = parser.parse_args(argv)
     if given.device is None:
         parser.exit(message=f"no GPU: {cs.cuda.why_not()}\n")
     copy, rows = copy_rate(given.device), []
+    end, spent, before = time.monotonic() + given.seconds, 0.0, 0
     for size in given.rows:
-        for dtype in ("float32", "float64"):
-            rows.append(row_of(size, dtype, given.device, copy, given.repeats))
+        # Time grows with the square of n, but for launches.
+        start = time.monotonic()
+        if before and start + spent * (size / before) ** 2 > end:
+            print(f"{size} rows are left out: too little time")
+            continue
+        A, c = random_problem(size)
+        problem = cs.Problem.from_delassus(A, c, MU)
+        for dtype in cases_of(size):
+            rows.append(row_of(problem, A, c, dtype, given, copy))
             print(on_a_line(rows[-1]), flush=True)
+        spent, before = time.monotonic() - start, size
     print(*told(GOALS, rows), sep="\n")
     print(write_csv("cuda_dense", rows, given.results))
 

@@ -13,17 +13,38 @@
 static const cs_wide_kernels device_kernels = {.name = "device", .lanes = {32, 32, 32}};
 
 /* By the way of a flow. */
-static const char *const way_names[] = {"graph", "dataflow", "counter", "on_chip", "regions"};
+static const char *const way_names[] = {"graph",   "dataflow", "counter",
+                                        "on_chip", "regions",  "graph"};
+
+/* T of so many bytes: "auto" captures its sweeps in graphs, whose kernels then take less time than blocks that meet on the
+ * chip. */
+enum { GRAPH_BYTES = 1000000 };
 
 /* Lays out sweeps with T on the chip. `why` <- why not: with "auto", that not all of T fits. */
 static void take_chip(cs_on_device *d, const char **why)
 {
     int64_t processors = 0, shared = 0;
     d->device->chip(d->queue, &processors, &shared);
-    *why = cs_on_chip_why_not(&d->packed, shared);
-    if (*why) return;
-    cs_on_chip_lay(&d->packed, d->single_prox, processors, shared, &d->lists);
-    if (d->sweeps == CS_SWEEPS_AUTO && !d->lists.chip.fits) *why = "T does not fit the chip";
+    *why = cs_on_chip_lay(&d->packed, d->single_prox, processors, shared, &d->lists);
+    if (*why || d->sweeps != CS_SWEEPS_AUTO) return;
+    double bytes = (double)d->packed.impulses * (double)d->packed.dense_stride *
+                   (double)cs_real_size(d->packed.dtype);
+    if (!d->lists.chip.fits) *why = "T does not fit the chip";
+    else if (bytes <= GRAPH_BYTES) *why = "a graph is faster";
+}
+
+/* Lays out sweeps over whole rows of T by launches or a graph, or leaves them to the steps of their stages. */
+static cs_status take_dense(cs_on_device *d, cs_arena *arena, cs_error *error)
+{
+    int64_t processors = 0, shared = 0;
+    const char *why = NULL;
+    d->lists = (cs_flow_lists){0};
+    if (!d->packed.dense_stride) return CS_OK;
+    d->device->chip(d->queue, &processors, &shared);
+    cs_status status = cs_dense_lay(&d->packed, shared, arena, &d->lists, &why, error);
+    if (why) d->lists = (cs_flow_lists){0};
+    else d->lists.dense.captured = d->sweeps != CS_SWEEPS_LAUNCHES;
+    return status;
 }
 
 /* Lays out sweeps by dataflow. `why` <- why not; `text` has room for a sentence. */
@@ -88,8 +109,12 @@ static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
     /* The way that is asked for, or one that may be possible. */
     cs_flow_way way = CS_FLOW_DATAFLOW;
-    if (d->packed.ranks) d->sweeps = CS_SWEEPS_LAUNCHES; /* messages come between stages */
-    if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES) return CS_OK;
+    if (d->packed.ranks) {
+        d->sweeps = CS_SWEEPS_LAUNCHES; /* messages come between stages */
+        return CS_OK;
+    }
+    if (d->sweeps == CS_SWEEPS_GRAPH || d->sweeps == CS_SWEEPS_LAUNCHES)
+        return take_dense(d, arena, error);
     if (d->sweeps == CS_SWEEPS_COUNTER) way = CS_FLOW_COUNTER;
     else if (d->sweeps == CS_SWEEPS_ON_CHIP) way = CS_FLOW_ON_CHIP;
     else if (d->sweeps == CS_SWEEPS_REGIONS) way = CS_FLOW_REGIONS;
@@ -112,8 +137,8 @@ static cs_status take_flow(cs_on_device *d, cs_arena *arena, cs_error *error)
     if (status || !why) return status;
 
     /* Launches in its place. */
+    if (d->sweeps == CS_SWEEPS_AUTO) return take_dense(d, arena, error);
     d->lists = (cs_flow_lists){0};
-    if (d->sweeps == CS_SWEEPS_AUTO) return CS_OK;
     return cs_fail(error, CS_INVALID, "device_sweeps='%s' is not possible here: %s", way_names[way],
                    why);
 }
@@ -389,15 +414,18 @@ static void sweep_by_launches(cs_on_device *d, const cs_device_state *begin, int
 
 /* Several sweeps a launch. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its
  * end which of them is the best, and which sweep is the last one. Otherwise lambda changes in place, and versions of 32 bits
- * limit the sweeps of a launch. */
+ * limit the sweeps of a launch. Over whole rows of T it is always kept. */
 static void sweep_in_turn(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
 {
     cs_device_flow *flow = &d->flow;
     d->program.packed.damping = d->packed.damping;
-    flow->iterates = begin->keeps_best ? d->iterates : NULL;
+    int keeps_all = cs_flow_keeps_all(flow->way);
+    flow->iterates = begin->keeps_best || keeps_all ? d->iterates : NULL;
     flow->alternates = begin->alternates;
     flow->backwards = begin->backwards;
-    int64_t most = begin->keeps_best ? d->most_sweeps : INT32_MAX / d->lists.most_degree;
+    int64_t most = keeps_all           ? cs_flow_sweeps(&d->lists)
+                   : begin->keeps_best ? d->most_sweeps
+                                       : INT32_MAX / d->lists.most_degree;
     for (int64_t left = sweeps; left > 0; left -= flow->sweeps) {
         flow->sweeps = left < most ? left : most;
         flow->recorded = begin->keeps_best ? flow->sweeps : 1;
@@ -415,10 +443,10 @@ static void repeat_sweeps(cs_on_device *d, const cs_device_state *end)
     sweep_in_turn(d, &again, end->reached);
 }
 
-/* Whether an alarm came before the last sweep of its launch. */
+/* Whether an alarm came before the last sweep of its launch, which has changed what it sweeps over. */
 static int ends_early(const cs_on_device *d, const cs_device_state *end, int64_t sweeps)
 {
-    if (!d->lists.way || !end->alarm) return 0;
+    if (!d->lists.way || cs_flow_keeps_all(d->lists.way) || !end->alarm) return 0;
     int64_t before = end->made - end->reached, left = sweeps - before;
     return end->reached < (left < d->most_sweeps ? left : d->most_sweeps);
 }

@@ -30,6 +30,7 @@ typedef struct cs_device_state {
      * iterate for the last time (-1: never), and its direction at the beginning. */
     int64_t reached, kept;
     int began_backwards;
+    int ran; /* over whole rows of T: whether it was the last launch of all; none runs after an alarm */
 } cs_device_state;
 
 /* The steps of a sweep or of a refresh. `first` and `count` refer to what is named here. */
@@ -100,18 +101,84 @@ typedef enum cs_flow_way {
     CS_FLOW_COUNTER,  /* cuda/counter.inc */
     CS_FLOW_ON_CHIP,  /* cuda/on_chip.inc */
     CS_FLOW_REGIONS,  /* cuda/regions.inc */
+    CS_FLOW_DENSE,    /* cuda/dense.inc, cuda/panels.inc: kernels that a graph may capture */
 } cs_flow_way;
 
-/* Whole rows of T on the chip (cuda/on_chip.inc). A block of threads has CS_CHIP_TEAMS teams of CS_DEVICE_THREADS; team t of
- * block i makes the visits i + blocks (t + CS_CHIP_TEAMS k), k = 0, 1, ... */
+/* A team of threads makes a visit to whole rows of T, of so many bytes each; the sums of a row depend on it. */
+enum { CS_DENSE_SMALL = 128, CS_DENSE_LARGE = 512 };
+
+CS_DEVICE static inline int cs_dense_team(int64_t row_bytes)
+{
+    return row_bytes <= 12800 ? CS_DENSE_SMALL : CS_DENSE_LARGE;
+}
+
+/* Consecutive visits of a group to whole rows of T: they do not see each other, or are a panel of full SOR. */
+typedef struct cs_dense_stage {
+    int group;
+    int64_t first, count; /* visits */
+    int64_t begin, end;   /* their columns, if stages are ordered */
+    int64_t stats;        /* where the statistics of its visits begin; of a panel: its own */
+} cs_dense_stage;
+
+/* The most sweeps of a launch over whole rows of T. */
+enum { CS_DENSE_SWEEPS = 256 };
+
+/* Sweeps from one iterate to the next. */
+typedef struct cs_dense_plan {
+    const cs_dense_stage *stage; /* (stages): on the host, in the order of a forward sweep */
+    int64_t stages;
+    int ordered; /* a stage sees the updates of those before it, which are all columns on one side of its own */
+    int descends; /* that is the side of the last columns, in forward sweeps */
+    int panels;   /* the visits of a stage see each other, one after another */
+    int early;    /* kernels may start before the one before them ends */
+    int captured; /* in graphs, one for each number of sweeps */
+    void *sums;   /* (2, CS_PANEL_ROWS): of the rows of two panels */
+} cs_dense_plan;
+
+/* Rows and contacts of a panel at most; the distance of rows in its diagonal block, which is odd, so that lanes three rows apart
+ * meet in no bank of the shared memory; bytes that a block shares for so many rows. */
+enum { CS_PANEL_ROWS = 96, CS_PANEL_CONTACTS = 32, CS_PANEL_PITCH = CS_PANEL_ROWS + 1 };
+
+CS_DEVICE static inline int64_t cs_panel_bytes(int64_t rows, int64_t size)
+{
+    return (rows * CS_PANEL_PITCH + CS_PANEL_ROWS) * size;
+}
+
+/* Whole rows of T on the chip (cuda/on_chip.inc). A block of CS_CHIP_THREADS threads has `teams` teams; visit k of block i is
+ * i + blocks k, and team t makes its visits t, t + teams, ... */
 typedef struct cs_chip_plan {
     int64_t blocks, rounds; /* blocks of threads, all resident; visits of a team */
+    int teams;
     int pieces, held; /* a thread holds so many pieces of 16 bytes of each row, in so many visits */
     int64_t in_shared; /* visits of a block whose rows lie in its shared memory */
     int fits;          /* whether no row is read again in each sweep */
 } cs_chip_plan;
 
-enum { CS_CHIP_TEAMS = 4, CS_CHIP_PIECES = 6 };
+enum { CS_CHIP_THREADS = 512, CS_CHIP_PIECES = 6 };
+
+/* Shared memory of a block, in numbers: the rows that are kept lie behind lambda, then c and the parameters of all its visits,
+ * then the sums of their rows by warps. Visits of a block; numbers of one visit; distance of the sums of two visits. */
+CS_DEVICE static inline int64_t cs_chip_visits(const cs_chip_plan *plan)
+{
+    return plan->rounds * plan->teams;
+}
+
+CS_DEVICE static inline int64_t cs_chip_constants(int rows, int parameters)
+{
+    return rows + parameters;
+}
+
+CS_DEVICE static inline int64_t cs_chip_sums(const cs_chip_plan *plan, int rows)
+{
+    return rows * (CS_CHIP_THREADS / 32 / plan->teams) | 1;
+}
+
+CS_DEVICE static inline int64_t cs_chip_numbers(const cs_chip_plan *plan, int64_t stride, int rows,
+                                                int parameters)
+{
+    return (1 + plan->in_shared * rows) * stride +
+           cs_chip_visits(plan) * (cs_chip_constants(rows, parameters) + cs_chip_sums(plan, rows));
+}
 
 /* Regions of bodies, each of which is swept by a block of CS_REGION_THREADS threads (cuda/regions.inc). The visits of a
  * region are consecutive: those of its inner stages, then its share of the outer ones. */
@@ -151,6 +218,7 @@ enum { CS_FLOW_PARAMETERS = 8 };
 typedef struct cs_device_flow {
     cs_flow_way way;
     cs_chip_plan chip;
+    cs_dense_plan dense;
     cs_region_plan region;
     cs_flow_plan plan;
     const cs_device_visit *visit; /* (visits): in the order of a forward sweep */
@@ -159,8 +227,9 @@ typedef struct cs_device_flow {
      * region, or UINT32_MAX if it does not move. */
     const uint32_t *order;
     void *record; /* velocities with versions */
-    void *
-        iterates; /* (sweeps, impulses): lambda after each sweep; NULL: only the last one is kept */
+    /* (sweeps, impulses): lambda after each sweep; NULL: only the last one is kept. Of sweeps over whole rows of T, which
+     * always keep them: (sweeps, dense_stride). */
+    void *iterates;
     cs_sweep_stats *
         stats; /* (recorded, directions, places): of the last sweeps, forwards and backwards; unused places stay zero */
     int64_t places, sweeps, recorded;
@@ -185,6 +254,12 @@ CS_DEVICE static inline cs_sweep_stats *cs_flow_stats(const cs_device_flow *flow
 {
     return flow->stats +
            (flow->directions * recorded + (flow->directions > 1 && backwards)) * flow->places;
+}
+
+/* Whether sweeps go from iterate to iterate, and leave lambda as it was until their end is known. */
+static inline int cs_flow_keeps_all(cs_flow_way way)
+{
+    return way == CS_FLOW_DENSE || way == CS_FLOW_ON_CHIP;
 }
 
 /* Whether the sweep after so many of a launch goes backwards. */

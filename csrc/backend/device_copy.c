@@ -295,13 +295,24 @@ static void copy_counter(cs_on_device *d)
     d->flow.before = cs_device_take(d, (size_t)before * cs_real_size(d->packed.dtype));
 }
 
-/* Memory of sweeps on the chip. */
-static void copy_chip(cs_on_device *d)
+/* Memory of sweeps over whole rows of T: an iterate and statistics of each sweep of a launch. */
+static void copy_dense(cs_on_device *d)
 {
-    d->flow = flow_of(d, 1);
-    d->flow.chip = d->lists.chip;
-    d->flow.done = cs_device_take(d, sizeof(uint32_t));
-    d->flow.before = cs_device_take(d, (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
+    const cs_flow_lists *from = &d->lists;
+    size_t real = cs_real_size(d->packed.dtype), sweeps = (size_t)cs_flow_sweeps(from);
+    d->iterates = cs_device_take(d, sweeps * (size_t)d->packed.dense_stride * real);
+    d->flow = (cs_device_flow){
+        .way = from->way,
+        .chip = from->chip,
+        .dense = from->dense,
+        .stats = cs_device_take(d, sweeps * (size_t)from->places * sizeof(cs_sweep_stats)),
+        .sum = cs_device_take(d, sweeps * sizeof(cs_sweep_stats)),
+        .places = from->places,
+        .directions = 1,
+        .group = from->group,
+    };
+    if (from->dense.panels) d->flow.dense.sums = cs_device_take(d, 2 * CS_PANEL_ROWS * real);
+    if (from->way == CS_FLOW_ON_CHIP) d->flow.done = cs_device_take(d, sizeof(uint32_t));
 }
 
 /* The lists of regions on the device. */
@@ -375,7 +386,7 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     program->range = copy_of(d, from->schedule->range, from->schedule->ranges, sizeof(cs_range));
     program->part = copy_of(d, from->schedule->part, from->schedule->parts + 1, sizeof(int64_t));
     if (d->lists.way == CS_FLOW_COUNTER) copy_counter(d);
-    else if (d->lists.way == CS_FLOW_ON_CHIP) copy_chip(d);
+    else if (cs_flow_keeps_all(d->lists.way)) copy_dense(d);
     else if (d->lists.way != CS_FLOW_NONE) copy_flow(d);
     program->state = cs_device_take(d, sizeof *program->state);
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);

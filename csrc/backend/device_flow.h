@@ -1,5 +1,6 @@
 /* Several sweeps of a device in one launch: by dataflow (cuda/dataflow.inc), by counters (cuda/counter.inc), with T on the
- * chip (cuda/on_chip.inc), or by regions (cuda/regions.inc). Which sweeps can be made so, and what a visit waits for. */
+ * chip (cuda/on_chip.inc), or by regions (cuda/regions.inc); or over whole rows of T in one graph (cuda/dense.inc). Which
+ * sweeps can be made so, and what a visit waits for. */
 #ifndef CS_DEVICE_FLOW_H
 #define CS_DEVICE_FLOW_H
 
@@ -23,13 +24,13 @@ cs_device_sweeps cs_device_sweeps_of(const char *word);
 typedef struct cs_flow_lists {
     cs_flow_way way; /* CS_FLOW_NONE: sweeps are made by launches */
     cs_chip_plan chip;
+    cs_dense_plan dense;
     cs_region_plan region;
     cs_flow_plan plan;
     cs_device_visit *visit; /* (visits) */
     uint32_t *order;        /* (visits, 2, 32) */
     int64_t visits, places;
-    int64_t
-        most_degree; /* what a number of 32 bits counts in a sweep: contacts of one body, blocks of threads */
+    int64_t most_degree; /* what a number of 32 bits counts in a sweep: contacts of one body */
     int group;           /* one that has contacts */
     int set;             /* the kind of all sets; -1: there are several */
     int several;         /* whether visits are of several groups */
@@ -77,9 +78,23 @@ const char *cs_counter_why_not(const cs_packed *packed);
 cs_status cs_counter_lay(const cs_packed *packed, cs_arena *arena, cs_flow_lists *lists,
                          const char **why, cs_error *error);
 
-/* The same two for sweeps on the chip. */
-const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared);
-void cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors, int64_t shared,
-                    cs_flow_lists *lists);
+/* Fills the lists of sweeps on the chip; returns why they are not possible, or NULL. */
+const char *cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors,
+                           int64_t shared, cs_flow_lists *lists);
+
+/* Sweeps in a graph: the most of them, and about the most kernels. More gain nothing. */
+enum { CS_GRAPH_SWEEPS = 64, CS_GRAPH_KERNELS = 2048 };
+
+/* Fills the lists of sweeps over whole rows of T from iterate to iterate; `shared`: bytes that a block may share. `why` <- why
+ * they are not possible, else NULL. */
+cs_status cs_dense_lay(const cs_packed *packed, int64_t shared, cs_arena *arena,
+                       cs_flow_lists *lists, const char **why, cs_error *error);
+
+/* How many sweeps a launch of them makes at most. */
+int64_t cs_dense_sweeps(const cs_dense_plan *plan);
+
+/* first, count <- the visits of group g in a stage: they are consecutive. Returns whether there are any. */
+int cs_device_find_visits(const cs_packed *packed, const cs_stage *stage, int g, int64_t *first,
+                          int64_t *count);
 
 #endif

@@ -10,6 +10,12 @@
 #define CS_FLOW_ITERATES ((int64_t)1 << 28)
 enum { CS_FLOW_LEAST_SWEEPS = 8 };
 
+/* The same over whole rows of T: on the chip as many as there can be, because each launch brings T to it anew. */
+static inline int64_t cs_flow_sweeps(const cs_flow_lists *lists)
+{
+    return lists->way == CS_FLOW_ON_CHIP ? CS_DENSE_SWEEPS : cs_dense_sweeps(&lists->dense);
+}
+
 /* The steps of a sweep, in both directions, or of a refresh. */
 typedef struct cs_step_list {
     cs_device_step *step;

@@ -3,7 +3,8 @@
 
 enum { PIECE = 16, STATIC_BYTES = 2048 }; /* bytes of a load; what a block shares besides */
 
-const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared)
+/* NULL if the sweeps of a packed problem can be made on the chip, or why they cannot. */
+static const char *why_not(const cs_packed *packed)
 {
     /* The scheme and the order. */
     if (!packed->dense_stride) return "the scheme is not dense";
@@ -14,53 +15,54 @@ const char *cs_on_chip_why_not(const cs_packed *packed, int64_t shared)
     int groups = 0;
     for (int g = 0; g < packed->problem->block_groups; g++) groups += packed->group[g].count > 0;
     if (!groups) return "there are no contacts";
-    if (groups > 1) return "blocks have several shapes or sets";
-    int64_t lambda = packed->dense_stride * (int64_t)cs_real_size(packed->dtype);
-    return lambda + STATIC_BYTES > shared ? "the impulses do not fit the shared memory of a block"
-                                          : NULL;
+    return groups > 1 ? "blocks have several shapes or sets" : NULL;
 }
 
-/* Blocks for all visits, and what each of them keeps. `calls`: no prox is inlined. */
-static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_bytes,
+/* Blocks for all visits, and what each of them keeps; in_shared < 0: not even lambda fits. `calls`: no prox is inlined. */
+static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_bytes, int64_t size,
                          int64_t processors, int64_t shared)
 {
     int64_t visits = group->count;
     int rows = group->rows, holds = rows == 3 && cs_prox_is_short(group->set) && !calls;
 
     /* A block on each multiprocessor, whose teams all have a visit. */
-    cs_chip_plan p = {.blocks = (visits + CS_CHIP_TEAMS - 1) / CS_CHIP_TEAMS};
+    int team = cs_dense_team(row_bytes), teams = CS_CHIP_THREADS / team;
+    cs_chip_plan p = {.blocks = (visits + teams - 1) / teams, .teams = teams};
     if (p.blocks > processors) p.blocks = processors;
-    int64_t turn = p.blocks * CS_CHIP_TEAMS;
+    int64_t turn = p.blocks * teams;
     p.rounds = (visits + turn - 1) / turn;
 
     /* Registers: whole rows of some visits, or a part of those of one. */
-    int64_t pieces = (row_bytes + PIECE * CS_DEVICE_THREADS - 1) / (PIECE * CS_DEVICE_THREADS);
+    int64_t pieces = (row_bytes + PIECE * team - 1) / (PIECE * team);
     int whole = holds && pieces <= CS_CHIP_PIECES;
     if (holds) {
         p.pieces = pieces <= 3 ? (int)pieces : CS_CHIP_PIECES;
-        p.held = CS_CHIP_PIECES / p.pieces;
+        p.held = p.pieces == 1 ? 4 : CS_CHIP_PIECES / p.pieces;
     }
 
-    /* Shared memory: lambda, then whole visits. */
-    int64_t room = (shared - STATIC_BYTES - row_bytes) / (rows * row_bytes);
+    /* Shared memory: lambda and what ends the visits, then whole visits. */
+    int64_t taken = cs_chip_numbers(&p, row_bytes / size, rows, group->parameters) * size;
+    int64_t free_bytes = shared - STATIC_BYTES - taken, room = free_bytes / (rows * row_bytes);
     int64_t left = p.rounds - p.held;
-    p.in_shared = left > 0 ? left * CS_CHIP_TEAMS : 0;
+    p.in_shared = left > 0 ? left * teams : 0;
     if (p.in_shared > room) p.in_shared = room;
-    p.fits = (whole || !p.held) && p.in_shared >= left * CS_CHIP_TEAMS;
+    if (free_bytes < 0) p.in_shared = -1;
+    p.fits = (whole || !p.held) && p.in_shared >= left * teams;
     return p;
 }
 
-void cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors, int64_t shared,
-                    cs_flow_lists *lists)
+const char *cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors,
+                           int64_t shared, cs_flow_lists *lists)
 {
+    const char *why = why_not(packed);
+    if (why) return why;
     *lists = (cs_flow_lists){.way = CS_FLOW_ON_CHIP, .set = -1};
     while (!packed->group[lists->group].count) lists->group++;
     const cs_packed_group *group = &packed->group[lists->group];
     lists->visits = group->count;
-    lists->places =
-        CS_DEVICE_BATCHES * group->count; /* as those of a launch with a block a visit */
-    lists->chip =
-        plan(group, single_prox, packed->dense_stride * (int64_t)cs_real_size(packed->dtype),
-             processors, shared);
-    lists->most_degree = lists->chip.blocks;
+    lists->places = group->count;
+    int64_t size = (int64_t)cs_real_size(packed->dtype);
+    lists->chip = plan(group, single_prox, packed->dense_stride * size, size, processors, shared);
+    return lists->chip.in_shared < 0 ? "the impulses do not fit the shared memory of a block"
+                                     : NULL;
 }

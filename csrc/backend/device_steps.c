@@ -11,9 +11,8 @@ static void append(cs_step_list *list, cs_device_step step, int64_t blocks)
     list->blocks += blocks;
 }
 
-/* first, count <- the visits of group g in a stage: they are consecutive. Returns whether there are any. */
-static int find_visits(const cs_packed *packed, const cs_stage *stage, int g, int64_t *first,
-                       int64_t *count)
+int cs_device_find_visits(const cs_packed *packed, const cs_stage *stage, int g, int64_t *first,
+                          int64_t *count)
 {
     const cs_schedule *schedule = packed->schedule;
     int64_t begin = schedule->part[stage->first_part];
@@ -33,7 +32,7 @@ static void append_group(cs_step_list *list, const cs_packed *packed, const cs_s
 {
     const cs_packed_group *group = &packed->group[g];
     int64_t first, count;
-    if (!find_visits(packed, stage, g, &first, &count)) return;
+    if (!cs_device_find_visits(packed, stage, g, &first, &count)) return;
     int writes = stage->kind != CS_SIMULTANEOUS;
     cs_device_step step = {CS_STEP_VISITS, g, writes, first, count, 0};
     if (group->lanes > 1) {
@@ -58,7 +57,7 @@ static void append_dense_stage(cs_step_list *list, const cs_packed *packed, cons
     for (int take = 0; take < 2; take++)
         for (int g = 0; g < packed->problem->block_groups; g++) {
             cs_device_step step = {take ? CS_STEP_DENSE_TAKE : CS_STEP_DENSE, g, 0, 0, 0, 0};
-            if (find_visits(packed, stage, g, &step.first, &step.count))
+            if (cs_device_find_visits(packed, stage, g, &step.first, &step.count))
                 append(list, step, take ? 0 : step.count);
         }
 }

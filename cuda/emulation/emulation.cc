@@ -124,8 +124,7 @@ struct run {
 };
 
 thread_local run *running;
-
-std::atomic<uint64_t> launches_so_far{0};
+std::atomic<uint64_t> kernels{0};
 
 /* Memory for the stacks of fibers, kept from launch to launch. */
 struct stacks {
@@ -303,6 +302,8 @@ void run_blocks(machine &on, unsigned first, unsigned count, unsigned threads,
 }
 } // namespace
 
+uint64_t kernels_run() { return kernels; }
+
 machine &settings()
 {
     static machine given;
@@ -333,7 +334,7 @@ void launch(machine &on, unsigned blocks, unsigned threads, bool together,
         on.failure = "a launch of " + std::to_string(threads) + " threads a block";
         return;
     }
-    launches_so_far++;
+    kernels++;
     now.block_size = {threads, 1, 1};
     now.grid_size = {blocks, 1, 1};
     bounds own;
@@ -408,8 +409,6 @@ void leave_mark(void *mark) { happens_before(static_cast<char *>(mark)); }
 void take_mark(void *mark) { happens_after(static_cast<char *>(mark)); }
 
 std::vector<copy> &copies() { return running->present->copies; }
-
-uint64_t launched() { return launches_so_far; }
 
 bool loses_write()
 {

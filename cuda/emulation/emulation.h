@@ -81,6 +81,9 @@ extern thread_local indices now;
 void launch(machine &on, unsigned blocks, unsigned threads, bool together,
             const std::function<void()> &kernel);
 
+/* How many kernels have run since the process began, those of replayed graphs as well. */
+uint64_t kernels_run();
+
 /* Called by kernels. `line`: where in the source, so that threads that meet at different places are found. */
 void barrier(int line);
 void *shared(const void *key, size_t bytes);
@@ -95,8 +98,6 @@ struct copy {
     const void *from;
 };
 std::vector<copy> &copies();
-/* Launches of the process so far. */
-uint64_t launched();
 [[noreturn]] void fail(const std::string &why);
 /* Leaves `value`, waits for all 32 lanes, or for the 16 of its half of the warp, and returns what they left. `orders`: what
  * lanes have done to memory before happens before what they do after, which shuffles and votes do not promise. */

@@ -62,9 +62,10 @@ def test_sweeps_run_to_the_end_on_an_emulated_device(sweeps, monkeypatch, tmp_pa
 
 
 @needs_emulation
-def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, tmp_path, capsys):
-    arguments = ["--rows", "15,30", "--repeats", "1", "--device", "cuda-emulated"]
-    dense.main([*arguments, "--results", str(tmp_path)])
+def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(dense.copy_rate.__module__ + ".COPY_BYTES", 1 << 16)
+    arguments = ["--rows", "15,30", "--repeats", "1", "--iterations", "4"]
+    dense.main([*arguments, "--device", "cuda-emulated", "--results", str(tmp_path)])
     assert capsys.readouterr().out.count("not measured") == len(dense.GOALS)
     rows = list(csv.DictReader((tmp_path / "cuda_dense.csv").read_text("utf-8").splitlines()))
     assert [(row["rows"], row["dtype"]) for row in rows] == [
@@ -73,6 +74,28 @@ def test_full_matrices_run_to_the_end_on_an_emulated_device(dense, tmp_path, cap
     for row in rows:
         share = 1e3 * float(row["megabytes"]) / float(row["graph_us"]) / float(row["copy_gbs"])
         assert float(row["graph_share"]) == pytest.approx(share, rel=1e-2)
+
+
+def test_what_is_measured_of_full_matrices(dense):
+    """Whatever a goal needs; with fewer iterations of what takes longer."""
+    for goal in dense.GOALS:
+        cases = dense.cases_of(goal.row["rows"])[goal.row["dtype"]]
+        needed = [name for name in (*dense.WAYS, "full_sor", "cublas") if name in goal.key]
+        assert needed
+        assert set(needed) <= set(cases)
+    assert dense.iterations_of(13200, "graph", 1000) == 256
+    assert dense.iterations_of(13200, "full_sor", 1000) == 32
+    assert dense.iterations_of(300, "graph", 1000) == 1000
+
+
+@needs_emulation
+def test_a_size_without_time_is_left_out(dense, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(dense.copy_rate.__module__ + ".COPY_BYTES", 1 << 16)
+    arguments = ["--rows", "6,15", "--repeats", "1", "--iterations", "1", "--seconds", "0"]
+    dense.main([*arguments, "--device", "cuda-emulated", "--results", str(tmp_path)])
+    assert "15 rows are left out: too little time" in capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "cuda_dense.csv").read_text("utf-8").splitlines()))
+    assert {row["rows"] for row in rows} == {"6"}
 
 
 def test_peers_have_our_impulses(tmp_path):

@@ -118,9 +118,9 @@ def test_a_call_is_one_launch(way, order, record_every):
             **EMULATED,
         )
         solver.solve()
-        launches, moved = kernels.launches(), kernels.moved()[0]
+        launches, moved = kernels.kernels_run(), kernels.moved()[0]
         solver.solve()
-        return kernels.launches() - launches, kernels.moved()[0] - moved
+        return kernels.kernels_run() - launches, kernels.moved()[0] - moved
 
     # Launches of a solve of 50 sweeps by a launch for each stage, less those of the sweeps.
     one, two = (counts("launches", sweeps, 1)[0] for sweeps in (1, 2))

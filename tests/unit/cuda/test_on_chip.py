@@ -8,6 +8,7 @@ from agreement import package_set
 from emulated import (
     EMULATED,
     TURNS,
+    kernels_of,
     resident,
     rolled_back_alike,
     same_bits,
@@ -60,9 +61,9 @@ def test_sizes(contacts, dtype):
 
 
 def test_rows_that_no_thread_holds_whole():
-    """1,602 rows of 13 kB: six pieces of each are held, of seven; five visits are shared."""
+    """1,602 rows of 13 kB, by teams of 512: whole in registers, in shared memory and in none."""
     with resident(2):
-        same(given(534), sweeps=3)
+        same(given(534), sweeps=2)
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7])
@@ -115,11 +116,17 @@ def test_values_that_change():
 
 
 def test_auto_takes_it_where_all_rows_fit():
+    """And where a graph would take longer: 1.6 MB of T fit 20 blocks, but not one."""
     options = {"method": "jacobi", "scheme": "dense", **EMULATED}
-    with resident(3):
-        assert cs.Solver(given(60), **options).info["kernel"].endswith(", on_chip")
-    with resident(1):
-        assert cs.Solver(given(300), **options).info["kernel"].endswith(", graph")
+    for contacts, blocks, way in ((150, 20, "on_chip"), (150, 1, "graph"), (60, 3, "graph")):
+        with resident(blocks):
+            assert cs.Solver(given(contacts), **options).info["kernel"].endswith(f", {way}")
+
+
+def test_a_call_is_four_kernels():
+    """The sweeps, and at their end sums, the verdict, and the iterates that are kept."""
+    one, nine = (kernels_of(lambda n=n: sweep(given(5), "on_chip", n)) for n in (1, 9))
+    assert (nine - one) % 4 == 0
 
 
 @pytest.mark.parametrize(
