@@ -13,7 +13,8 @@
 #define CS_BOTH static __host__ __device__ __forceinline__
 /* kernel<<<blocks, threads>>> in the stream of a queue; the arguments follow. Threads are whole warps. */
 #define CS_LAUNCH(queue, blocks, threads, kernel, ...) \
-    kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, (queue)->stream>>>(__VA_ARGS__)
+    cs_count_launch(),                                 \
+        kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, (queue)->stream>>>(__VA_ARGS__)
 /* The same with all blocks resident at once, so that they may wait for each other. `blocks` <= cs_resident_blocks. */
 #define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
     cs_launch_shared(queue, true, blocks, threads, 0, kernel, ##__VA_ARGS__)
@@ -41,12 +42,12 @@
 #define CS_GPU static inline
 #define CS_GPU_CALLED static inline
 #define CS_BOTH static inline
-#define CS_LAUNCH(queue, blocks, threads, kernel, ...)                                  \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
-                      [=] { kernel(__VA_ARGS__); })
-#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...)                        \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
-                      [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH(queue, blocks, threads, kernel, ...)                         \
+    cs_count_launch(), emulation::launch((queue)->machine, (unsigned)(blocks), \
+                                         (unsigned)(threads), false, [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...)                \
+    cs_count_launch(), emulation::launch((queue)->machine, (unsigned)(blocks), \
+                                         (unsigned)(threads), true, [=] { kernel(__VA_ARGS__); })
 #define CS_SHARED(type, name, count)  \
     static const char name##_key = 0; \
     type *name = static_cast<type *>( \
@@ -55,18 +56,21 @@
     static const char name##_key = 0; \
     unsigned char *name =             \
         static_cast<unsigned char *>(emulation::shared(&name##_key, static_cast<size_t>(bytes)))
-#define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...)                    \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
-                      [=] { kernel(__VA_ARGS__); })
-#define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...)          \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
-                      [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...)           \
+    cs_count_launch(), emulation::launch((queue)->machine, (unsigned)(blocks), \
+                                         (unsigned)(threads), false, [=] { kernel(__VA_ARGS__); })
+#define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...)  \
+    cs_count_launch(), emulation::launch((queue)->machine, (unsigned)(blocks), \
+                                         (unsigned)(threads), true, [=] { kernel(__VA_ARGS__); })
 #define CS_SPIN() emulation::pause()
 #define CS_UNROLL_BY(passes)
 #endif
 
 #include <math.h>
 #include <stdint.h>
+
+/* Counts a launch, or the capture of one (cs_device_asked). */
+void cs_count_launch(void);
 
 /* Bodies of csrc/ that work on vectors: a thread is one lane (core/simd.h). */
 #define CS_SIMT

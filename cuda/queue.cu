@@ -9,9 +9,11 @@
 #include <new>
 #include <string>
 
-/* Bytes moved since the process began, to devices, from devices and within them; and pairs of buffers made. */
+/* Bytes moved since the process began, to devices, from devices and within them; pairs of buffers made; and what has been
+ * asked of devices (cs_device_asked). */
 static struct {
     std::atomic<long long> uploaded{0}, downloaded{0}, copied{0}, buffers{0};
+    std::atomic<long long> launches{0}, uploads{0}, downloads{0}, waits{0};
 } counts;
 
 void cs_device_moved(long long moved[3])
@@ -20,6 +22,16 @@ void cs_device_moved(long long moved[3])
     moved[1] = counts.downloaded;
     moved[2] = counts.copied;
 }
+
+void cs_device_asked(long long asked[4])
+{
+    asked[0] = counts.launches;
+    asked[1] = counts.uploads;
+    asked[2] = counts.downloads;
+    asked[3] = counts.waits;
+}
+
+void cs_count_launch(void) { counts.launches++; }
 
 long long cs_device_buffers(void) { return counts.buffers; }
 
@@ -211,13 +223,19 @@ static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
     cs_check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream));
 }
 
-static cs_status wait(cs_queue *queue, cs_error *error)
+static cs_status failed(cs_queue *queue, cs_error *error)
 {
     cs_check(queue, cudaGetLastError());
-    cs_check(queue, cudaStreamSynchronize(queue->stream));
     if (queue->failure == cudaSuccess) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed",
                   cudaGetErrorString(queue->failure));
+}
+
+static cs_status wait(cs_queue *queue, cs_error *error)
+{
+    counts.waits++;
+    cs_check(queue, cudaStreamSynchronize(queue->stream));
+    return failed(queue, error);
 }
 
 static void begin_capture(cs_queue *queue)
@@ -237,6 +255,7 @@ static cs_graph end_capture(cs_queue *queue)
 
 static void replay(cs_queue *queue, cs_graph graph)
 {
+    cs_count_launch();
     if (graph) cs_check(queue, cudaGraphLaunch(graph, queue->stream));
 }
 
@@ -365,10 +384,16 @@ static void zero(cs_queue *queue, void *to, size_t bytes)
     if (!has_failed(queue)) std::memset(to, 0, bytes);
 }
 
-static cs_status wait(cs_queue *queue, cs_error *error)
+static cs_status failed(cs_queue *queue, cs_error *error)
 {
     if (queue->machine.failure.empty()) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed", queue->machine.failure.c_str());
+}
+
+static cs_status wait(cs_queue *queue, cs_error *error)
+{
+    counts.waits++;
+    return failed(queue, error);
 }
 
 static void begin_capture(cs_queue *queue) { queue->machine.capture.emplace(); }
@@ -382,6 +407,7 @@ static cs_graph end_capture(cs_queue *queue)
 
 static void replay(cs_queue *queue, const cs_graph &graph)
 {
+    cs_count_launch();
     for (const auto &again : graph) again(queue->machine);
 }
 
@@ -450,6 +476,7 @@ static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
         write_piece(queue, static_cast<char *>(to) + begin, buffer, piece);
     }
     give_back(buffers);
+    counts.uploads++;
     counts.uploaded += (long long)bytes;
 }
 
@@ -467,10 +494,12 @@ static void download_by(cs_queue *queue, cs_buffers *buffers, void *to, const vo
             buffer = &next_buffer(queue, buffers);
             read_piece(queue, *buffer, there + next, piece_of(bytes, next));
         }
+        counts.waits++;
         wait_for(queue, *present);
         if (has_failed(queue)) return; /* what is here is not what was asked for */
         std::memcpy(static_cast<char *>(to) + begin, present->memory, piece_of(bytes, begin));
     }
+    counts.downloads++;
     counts.downloaded += (long long)bytes;
 }
 
@@ -613,7 +642,14 @@ const cs_device *cs_device_table(void)
     table.solve_parts = cs_device_sweep_parts;
     table.pass = cs_device_run_pass;
     table.unpack = cs_device_unpack;
+    table.pack = cs_device_pack;
+    table.move = cs_device_move;
+    table.judge = cs_device_judge;
+    table.look_for_growth = cs_device_look_for_growth;
+    table.measure_ray = cs_device_measure_ray;
     table.measure = measure;
+    table.join_maps = cs_device_join_maps;
     table.wait = wait;
+    table.failed = failed;
     return &table;
 }

@@ -108,6 +108,7 @@ template <class... parameters, class... arguments>
 void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int threads, int64_t bytes,
                       void (*kernel)(parameters...), const arguments &...given)
 {
+    cs_count_launch();
     cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
     cudaLaunchAttribute cooperative = {};
     cooperative.id = cudaLaunchAttributeCooperative;

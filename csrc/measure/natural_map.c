@@ -13,7 +13,7 @@
 int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
                      cs_set_defect *sets)
 {
-    int rows = group->rows, count = 0;
+    int rows = group->rows;
     int64_t row = cs_group_row(group, index);
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
 
@@ -22,73 +22,8 @@ int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t
     for (int i = 0; i < rows; i++) step[i] = z[i] = lambda[i] - rho[i] * xi[i];
     group->set->prox_f64(rows, z, cs_state_parameters(state, group, index), NULL);
 
-    /* Take the largest change of each set. Where the prox leaves the step unchanged, the change is rho xi;
-     * computing the difference instead would cancel digits. */
-    for (int i = 0; i < rows; i++) {
-        cs_set_defect *set = &sets[group->coupled_set[i]];
-        if (group->coupled_set[i] == count) {
-            *set = (cs_set_defect){.rho = rho[i], .row = i};
-            count++;
-        }
-        double change = z[i] == step[i] ? rho[i] * fabs(xi[i]) : fabs(lambda[i] - z[i]);
-        if (change > set->impulse || isnan(change)) set->impulse = change; /* a NaN stays */
-    }
-    return count;
-}
-
-void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
-                   cs_natural_map *map)
-{
-    double scale = set->rho * state->scale[block];
-    /* A NaN, or an infinite scale, which would make any distance vanish: the map becomes NaN, and the first
-     * such set is reported. */
-    if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(scale)) {
-        int first = !isnan(map->impulse);
-        *map = (cs_natural_map){
-            NAN, NAN, NAN, first ? block : map->worst_block, first ? *set : map->worst, 0};
-        return;
-    }
-
-    /* The worst set has the largest scaled map, or, if all are zero, the largest impulse. */
-    double scaled = scale == 0 && set->rho > 0 ? 0 : set->impulse > 0 ? set->impulse / scale : 0;
-    int nothing = map->scaled == 0 && set->impulse > map->worst.impulse;
-    if (scaled > map->scaled || nothing || map->worst_block < 0) {
-        map->worst_block = block;
-        map->worst = *set;
-    }
-
-    /* Update the three maxima. */
-    map->impulse = fmax(map->impulse, set->impulse);
-    map->scaled = fmax(map->scaled, scaled);
-    if (set->rho > 0) map->velocity = fmax(map->velocity, set->impulse / set->rho);
-
-    /* Test the tolerance. An island that P_C(0) solves is skipped: the solver returns P_C(0) for it,
-     * whatever the iterate is. */
-    if (scale == 0 && set->rho > 0) return;
-    if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
-}
-
-/* map <- the maximum over the blocks before those of `next`, which it holds, and over the blocks of `next`, which
- * follow: the same as if all their sets had been added to one maximum. */
-static void join(cs_natural_map *map, const cs_natural_map *next)
-{
-    /* A NaN of earlier blocks stays, that of later ones replaces everything. */
-    if (isnan(map->impulse) || next->worst_block < 0) return;
-    if (isnan(next->impulse) || map->worst_block < 0) {
-        *map = *next;
-        return;
-    }
-
-    /* The worst set, and the maxima. */
-    int nothing = map->scaled == 0 && next->scaled == 0;
-    if (next->scaled > map->scaled || (nothing && next->worst.impulse > map->worst.impulse)) {
-        map->worst_block = next->worst_block;
-        map->worst = next->worst;
-    }
-    map->impulse = fmax(map->impulse, next->impulse);
-    map->velocity = fmax(map->velocity, next->velocity);
-    map->scaled = fmax(map->scaled, next->scaled);
-    map->met = map->met && next->met;
+    /* Take the largest change of each set. */
+    return cs_defects_of_step(rows, group->coupled_set, lambda, xi, rho, step, z, sets);
 }
 
 /* What ranks tell each other of their maps. */
@@ -124,7 +59,7 @@ void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map)
     if (!all) return;
 
     /* The maxima, where a NaN stays, and the worst set. */
-    *map = CS_NO_DEFECT;
+    *map = cs_no_defect();
     for (int r = 0; r < cs_ranks_count(ranks); r++) {
         const double *rank = all + r * CS_RANKS_NUMBERS;
         int nan = isnan(map->impulse) || isnan(rank[IMPULSE]);
@@ -148,16 +83,17 @@ static void map_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     pieces *all = context;
     const cs_problem *problem = all->state->problem;
-    cs_natural_map map = CS_NO_DEFECT;
+    cs_natural_map map = cs_no_defect();
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         int64_t k, last;
         if (!cs_group_part(group, begin, end, &k, &last)) continue;
         for (; k < last; k++) {
             cs_set_defect sets[CS_MAX_ROWS];
+            int64_t block = group->first_block + k;
+            cs_set_bounds bounds = cs_bounds_of(all->state, block);
             int count = cs_block_defects(all->state, group, k, sets);
-            for (int s = 0; s < count; s++)
-                cs_add_defect(all->state, &sets[s], group->first_block + k, &map);
+            for (int s = 0; s < count; s++) cs_add_set(&bounds, &sets[s], block, &map);
         }
     }
     all->map[piece] = map;
@@ -170,8 +106,9 @@ const cs_natural_map *cs_natural_map_of(cs_state *state)
     pieces all;
     all.state = state;
     cs_loop(state->threads, blocks, map_piece, &all);
-    state->natural_map = CS_NO_DEFECT;
-    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&state->natural_map, &all.map[p]);
+    state->natural_map = cs_no_defect();
+    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++)
+        cs_follow_map(&state->natural_map, &all.map[p]);
     cs_join_natural_maps(state->ranks, &state->natural_map);
     state->have_natural_map = 1;
     return &state->natural_map;

@@ -176,17 +176,18 @@ static PyObject *get_impulses(answer_object *self, void *unused)
     return Py_XNewRef(impulses);
 }
 
-/* The figures of the evaluated impulses; NULL with an error set. */
+/* The figures of the evaluated impulses, which the solve may know while it leaves the arrays for later; NULL with an error
+ * set. */
 static const cs_result *evaluated(answer_object *self)
 {
-    if (!self->later) return &self->result;
+    if (!self->later || self->result.evaluated) return &self->result;
     return deferred_finish(self->later) < 0 ? NULL : &self->later->result;
 }
 
 static PyObject *get_residual_velocities(answer_object *self, void *unused)
 {
     (void)unused;
-    if (!evaluated(self)) return NULL;
+    if (self->later && deferred_finish(self->later) < 0) return NULL;
     return Py_NewRef(self->later ? self->later->xi : self->xi);
 }
 
