@@ -267,13 +267,41 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 
 /* ---- in and out ---------------------------------------------------------------------------------- */
 
+/* Puts numbers that were given, `rows` for each contact of group g, into the order of visits on the device. */
+static void pack_there(cs_on_device *d, int g, int rows, double *given, void *packed)
+{
+    const cs_packed_group *group = &d->packed.group[g];
+    cs_device_rows numbers = {
+        .block = d->block[g],
+        .slots = group->slots,
+        .lanes = group->lanes,
+        .rows = rows,
+        .single = cs_real(d->packed.dtype) == CS_F32,
+        .packed = packed,
+        .plain = given,
+    };
+    d->device->pack(d->queue, &numbers);
+}
+
 static void put(void *state, const double *impulses)
 {
+    /* Zero, also in unused lanes. */
     cs_on_device *d = state;
-    size_t bytes = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
+    const cs_problem *problem = d->packed.problem;
+    char *lambda = d->program.packed.lambda;
+    size_t real = cs_real_size(d->packed.dtype), bytes = (size_t)d->packed.impulses * real;
+    int there = d->judges && d->packs_there;
     cs_device_changed(d);
-    if (!impulses) {
-        d->device->zero(d->queue, d->program.packed.lambda, bytes);
+    if (!impulses || there) d->device->zero(d->queue, lambda, bytes);
+    if (!impulses) return;
+
+    /* As given, to be put into the order of visits there; or packed here. */
+    if (there) {
+        cs_device_upload(d, d->verdict.lambda, impulses, (size_t)problem->rows * sizeof *impulses);
+        for (int g = 0; g < problem->block_groups; g++)
+            pack_there(d, g, problem->block_group[g].rows,
+                       d->verdict.lambda + problem->block_group[g].first_row,
+                       lambda + (size_t)d->packed.group[g].first_impulse * real);
         return;
     }
     cs_put_impulses(&d->packed, impulses);
@@ -299,22 +327,6 @@ static void upload_data(cs_on_device *d, const double *b, const double *paramete
     cs_pack_data(&d->packed, b, parameters);
     for (int g = 0; g < d->packed.problem->block_groups; g++)
         cs_device_upload_data(d, g, b != NULL, parameters != NULL);
-}
-
-/* Puts numbers that were given, `rows` for each contact of group g, into the order of visits on the device. */
-static void pack_there(cs_on_device *d, int g, int rows, double *given, void *packed)
-{
-    const cs_packed_group *group = &d->packed.group[g];
-    cs_device_rows numbers = {
-        .block = d->block[g],
-        .slots = group->slots,
-        .lanes = group->lanes,
-        .rows = rows,
-        .single = cs_real(d->packed.dtype) == CS_F32,
-        .packed = packed,
-        .plain = given,
-    };
-    d->device->pack(d->queue, &numbers);
 }
 
 static void put_data(void *state, const double *b, const double *parameters)
@@ -605,11 +617,17 @@ static cs_point here(const void *state)
     return (cs_point){d->program.packed.lambda, d->program.packed.velocity};
 }
 
+/* A point is written to: whether it is the one that the sweeps work on. */
+static void write_point(cs_on_device *d, cs_point point)
+{
+    if (point.impulses == d->program.packed.lambda) cs_device_changed(d);
+}
+
 static void copy(void *state, cs_point to, cs_point from)
 {
     cs_on_device *d = state;
     size_t real = cs_real_size(d->packed.dtype);
-    cs_device_changed(d);
+    write_point(d, to);
     d->device->copy(d->queue, to.impulses, from.impulses, (size_t)d->packed.impulses * real);
     d->device->copy(d->queue, to.velocities, from.velocities,
                     (size_t)cs_device_velocities(d) * real);
@@ -620,7 +638,11 @@ static void pass(cs_on_device *d, cs_device_operation what, cs_point to, double 
                  double b, cs_point q)
 {
     int sums = what == CS_POINT_DOT || what == CS_POINT_DISTANCE;
-    if (!sums) cs_device_changed(d);
+    if (!sums) write_point(d, to);
+    if (what == CS_POINT_EXTRAPOLATE || what == CS_POINT_CONJUGATE) {
+        write_point(d, p);
+        write_point(d, q);
+    }
     cs_device_pass own = {.what = what,
                           .single = cs_real(d->packed.dtype) == CS_F32,
                           .count = d->packed.impulses,

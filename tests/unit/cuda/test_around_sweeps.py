@@ -108,9 +108,10 @@ def test_what_nobody_reads_stays_on_the_device(spheres):
 
 def judged_here(problem, impulses, **options):
     """The verdict of the processor on these impulses, without a sweep."""
-    named = {"order", "scheme", "method", "device_sweeps", "record_every", "check_every"}
+    named = {"order", "scheme", "method"}
     options = {name: value for name, value in options.items() if name not in named}
-    solver = cs.Solver(problem, method="jacobi", islands=False, **{**options, "max_iterations": 0})
+    options |= {"method": "jacobi", "islands": False, "max_iterations": 0}
+    solver = cs.Solver(problem, **options)
     return solver.solve(initial=impulses)
 
 
