@@ -13,8 +13,17 @@
  * asked of devices (cs_device_asked). */
 static struct {
     std::atomic<long long> uploaded{0}, downloaded{0}, copied{0}, buffers{0};
-    std::atomic<long long> launches{0}, uploads{0}, downloads{0}, waits{0};
+    std::atomic<long long> uploads{0}, downloads{0}, waits{0};
 } counts;
+
+/* Launches since then: of the emulation, which counts its own (emulation/emulation.cc), or of GPUs. */
+long long cs_launches(void);
+
+#if defined(__CUDACC__)
+static std::atomic<long long> launches{0};
+void cs_count_launch(void) { launches++; }
+long long cs_launches(void) { return launches; }
+#endif
 
 void cs_device_moved(long long moved[3])
 {
@@ -25,13 +34,11 @@ void cs_device_moved(long long moved[3])
 
 void cs_device_asked(long long asked[4])
 {
-    asked[0] = counts.launches;
+    asked[0] = cs_launches();
     asked[1] = counts.uploads;
     asked[2] = counts.downloads;
     asked[3] = counts.waits;
 }
-
-void cs_count_launch(void) { counts.launches++; }
 
 long long cs_device_buffers(void) { return counts.buffers; }
 

@@ -118,8 +118,8 @@ typedef struct cs_sweep_call {
     int backwards;       /* whether the next sweep goes backwards; updated after each sweep */
     int alternates;      /* whether forward and backward sweeps alternate */
     cs_best_sweep *best; /* updated after each sweep; NULL: do not keep the best iterate */
-    /* What the caller is going to ask of the iterate after the last of these sweeps, so that a device computes it along with
-     * them; NULL: nothing. */
+    /* What the caller will ask of the iterate after the last of these sweeps, for devices, which compute it along with them:
+     * the map over the factors where they have it, or else the verdict. NULL: nothing. */
     const cs_measure_call *measure;
     const cs_verdict_call *verdict;
     /* Results, if the call does not fail. */

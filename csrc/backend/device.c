@@ -237,6 +237,7 @@ static int refill(void *state, const cs_pack_request *request, int roots)
     cs_on_device *d = state;
     cs_packed *packed = &d->packed;
     packed->setup_threads = request->setup_threads;
+    if (d->judges && !request->rho) return 0;
     if (!packed->scheme->refill || !packed->scheme->refill(packed, roots) ||
         !cs_refill_scales(packed, request, d->measures))
         return 0;
@@ -479,11 +480,11 @@ static void ask_for_map(cs_on_device *d, const cs_measure_call *call)
     d->mapped = 1;
 }
 
-/* Asks for what the caller will judge after these sweeps, so that one report has all of it. It is of no use after an alarm. */
+/* Asks for what the caller will judge after these sweeps, so that one report has all of it. */
 static void ask_for_judgement(cs_on_device *d, const cs_sweep_call *call)
 {
     if (call->measure && d->measures) ask_for_map(d, call->measure);
-    if (call->verdict && d->judges) cs_device_ask_verdict(d, call->verdict);
+    else if (call->verdict && d->judges) cs_device_ask_verdict(d, call->verdict);
 }
 
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)

@@ -36,9 +36,9 @@ typedef struct cs_on_device {
     cs_error failure; /* the first one outside `sweep`, which reports it */
     cs_status failed;
     int64_t bytes; /* taken on the device, or counted */
-    int current;   /* packed.lambda on the host is what the device has: 0 once the latter changes */
-    int unpacked;  /* the same of verdict.lambda, */
-    int moved;     /* and of verdict.velocity */
+    int current; /* packed.lambda on the host, or `plain`, is what the device has: 0 once that changes */
+    int unpacked;    /* the same of verdict.lambda, */
+    int moved;       /* and of verdict.velocity */
     int64_t **block; /* (groups): on the device, of cs_device_rows */
     int counts;      /* memory is counted, not taken */
     cs_point *point; /* (room_for_points): on the device; owned */
@@ -53,6 +53,7 @@ typedef struct cs_on_device {
     int judges, several_speeds; /* verdicts are computed there; islands have a speed V each */
     double *given_b, *given_parameters; /* (rows), (parameters): as given, on the device; or NULL */
     cs_adjacency adjacency;             /* of the problem, for verdicts */
+    double *plain; /* (rows): on the host, lambda in the user's order where verdicts are given */
     cs_device_verdict verdict;
     cs_device_blocks *blocks; /* (groups) */
     cs_device_bodies *bodies; /* (groups of bodies) */

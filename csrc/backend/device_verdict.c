@@ -29,7 +29,8 @@ cs_status cs_device_prepare_verdicts(cs_on_device *d, const cs_pack_request *req
     d->bodies = cs_arena_take(arena, problem->body_groups, sizeof *d->bodies);
     if (!d->blocks || !d->bodies) return cs_no_workspace(error);
     if (!d->judges) return CS_OK;
-    d->verdict = (cs_device_verdict){.scale = NULL};
+    d->plain = cs_arena_take_unset(arena, problem->rows, sizeof *d->plain);
+    if (!d->plain) return cs_no_workspace(error);
     d->several_speeds = request->islands > 1;
     return cs_adjacency_build(problem, arena, 0, &d->adjacency, error);
 }
@@ -239,7 +240,10 @@ static size_t bytes_of_rows(const cs_on_device *d)
 void cs_device_get_plain(cs_on_device *d, double *impulses)
 {
     unpack(d);
-    d->device->download(d->queue, impulses, d->verdict.lambda, bytes_of_rows(d));
+    d->device->download(d->queue, d->plain, d->verdict.lambda, bytes_of_rows(d));
+    cs_loop_copy(cs_packed_threads(&d->packed), impulses, d->plain, d->verdict.rows,
+                 sizeof *d->plain);
+    d->current = 1;
 }
 
 static void keep_ray(void *state)

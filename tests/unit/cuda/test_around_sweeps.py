@@ -73,16 +73,6 @@ def test_a_repeated_solve_moves_its_impulses_and_small_reports(spheres, dtype):
     assert of_mu.uploaded <= (problem.b.size + problem.contacts) * NUMBER + STATE * of_mu.uploads
 
 
-def test_sweeps_between_two_checks_are_one_call(spheres):
-    """Those of the first solve become longer; the next ones begin with as many."""
-    solver = cs.Solver(spheres, **COLORED, **CHECKED, max_iterations=40, **EMULATED)
-    with asked() as first:
-        solver.solve()
-    with asked() as again:
-        solver.solve()
-    assert again.downloads <= first.downloads
-
-
 def test_what_nobody_reads_stays_on_the_device(spheres):
     solver = cs.Solver(copied(spheres), **COLORED, rtol=1e-6, **EMULATED)
     with asked() as of_solve:
@@ -201,11 +191,12 @@ def test_new_factors_come_to_the_verdict(spheres):
     same_verdict(there, judged_here(problem, there.impulses, **options))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rounding_floors(dtype):
+@pytest.mark.parametrize(("dtype", "rtol"), [("float32", 1e-12), ("float64", 4e-15)])
+def test_rounding_floors(dtype, rtol):
     """A tolerance below the floor: the outcome, the floor and its contact are the processor's."""
-    problem = cs.scenarios.box_stack(2)
-    options = {**COLORED, "rtol": 1e-17, "dtype": dtype, "islands": False, "max_iterations": 3000}
+    problem = cs.scenarios.box_stack(1)
+    options = {**COLORED, "rtol": rtol, "dtype": dtype, "islands": False, "record_every": 10}
+    options["max_iterations"] = 100
     there = cs.Solver(problem, **options, **EMULATED).solve()
     here = judged_here(problem, there.impulses, **options)
     assert there.status == here.status == "inaccurate"
@@ -219,7 +210,7 @@ def test_proofs_from_impulses_that_grow():
     J[0, 1, 0, 0], J[1, 1, 0, 0] = 1.0, -1.0
     bodies = np.array([[-1, 0], [-1, 0]])
     problem = cs.Problem(J, np.ones((1, 3)), [[-1.0], [-1.0]], bodies=bodies)
-    options = {**COLORED, "islands": False, "max_iterations": 2000}
+    options = {**COLORED, "islands": False, "max_iterations": 200}
     here = cs.Solver(problem, **options).solve()
     there = cs.Solver(problem, **options, **EMULATED).solve()
     assert here.status == there.status == "infeasible"
