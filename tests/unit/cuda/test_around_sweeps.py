@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
+from contactsolve import dynamics
 from emulated import DEVICE, EMULATED, TURNS, kernels, turns
 
 COLORED = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized"}
@@ -235,3 +236,14 @@ def test_measures_of_the_state_are_the_processors(spheres):
         assert there.residual_velocities.shape == spheres.b.shape
     assert of_xi.waits == 0
     assert DEVICE in there.info["kernel"]
+
+
+@pytest.mark.skipif(not cs.info()["instructions"].get("avx2"), reason="this processor has no AVX2")
+def test_worlds_take_velocities_from_the_device():
+    """Their solves have a tolerance: what bodies move by is that of the verdict."""
+    places = []
+    for own in ({"instructions": "avx2"}, EMULATED):
+        world = dynamics.scenes.ball_grid(2, **COLORED, **own, rtol=1e-8)
+        world.run(4)
+        places.append(world.positions.copy())
+    np.testing.assert_array_equal(*places)
