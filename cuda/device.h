@@ -26,6 +26,9 @@ cs_status cs_device_memory_times(size_t bytes, cs_memory_times *times, cs_error 
 const cs_device *cs_device_table(void);
 /* Bytes moved since the process began: to devices, from devices, and within them. */
 void cs_device_moved(long long moved[3]);
+/* What has been asked of devices since the process began: launches of kernels, each replay of a graph being one; copies to
+ * devices and from them; and how often the host has waited for one. */
+void cs_device_asked(long long asked[4]);
 /* How many pairs of buffers for copies have been made since the process began. */
 long long cs_device_buffers(void);
 /* The number of the device that queues made from now on use. */
@@ -41,6 +44,15 @@ cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *progra
                                 cs_device_parts *parts, cs_error *error);
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
 void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows);
+void cs_device_pack(cs_queue *queue, const cs_device_rows *rows);
+void cs_device_move(cs_queue *queue, const cs_device_verdict *verdict);
+void cs_device_judge(cs_queue *queue, const cs_device_verdict *verdict, int floor);
+void cs_device_look_for_growth(cs_queue *queue, const cs_device_verdict *verdict, cs_ray_part what,
+                               double least);
+void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *verdict,
+                           const cs_ray_call *call);
+void cs_device_join_maps(cs_queue *queue, int64_t count, const cs_device_map *map,
+                         cs_device_map *all);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
 /* The end of sweeps over whole rows of T, which keep an iterate for each of them. */
 void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,

@@ -48,12 +48,13 @@
 #define CS_GPU static inline
 #define CS_GPU_CALLED static inline
 #define CS_BOTH static inline
-#define CS_LAUNCH(queue, blocks, threads, kernel, ...)                                  \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
-                      [=] { kernel(__VA_ARGS__); })
-#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...)                        \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
-                      [=] { kernel(__VA_ARGS__); })
+#define CS_RUN_EMULATED(queue, blocks, threads, together, ...)                 \
+    cs_count_launch(), emulation::launch((queue)->machine, (unsigned)(blocks), \
+                                         (unsigned)(threads), together, [=] { __VA_ARGS__; })
+#define CS_LAUNCH(queue, blocks, threads, kernel, ...) \
+    CS_RUN_EMULATED(queue, blocks, threads, false, kernel(__VA_ARGS__))
+#define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
+    CS_RUN_EMULATED(queue, blocks, threads, true, kernel(__VA_ARGS__))
 #define CS_SHARED(type, name, count)  \
     static const char name##_key = 0; \
     type *name = static_cast<type *>( \
@@ -62,16 +63,13 @@
     static const char name##_key = 0; \
     unsigned char *name =             \
         static_cast<unsigned char *>(emulation::shared(&name##_key, static_cast<size_t>(bytes)))
-#define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...)                    \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
-                      [=] { kernel(__VA_ARGS__); })
-#define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...)          \
-    emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), true, \
-                      [=] { kernel(__VA_ARGS__); })
-#define CS_LAUNCH_EARLY(queue, early, blocks, threads, bytes, kernel, ...)               \
-    ((void)(early), (void)(bytes),                                                       \
-     emulation::launch((queue)->machine, (unsigned)(blocks), (unsigned)(threads), false, \
-                       [=] { kernel(__VA_ARGS__); }))
+#define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...) \
+    CS_RUN_EMULATED(queue, blocks, threads, false, kernel(__VA_ARGS__))
+#define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...) \
+    CS_RUN_EMULATED(queue, blocks, threads, true, kernel(__VA_ARGS__))
+#define CS_LAUNCH_EARLY(queue, early, blocks, threads, bytes, kernel, ...) \
+    ((void)(early), (void)(bytes),                                         \
+     CS_RUN_EMULATED(queue, blocks, threads, false, kernel(__VA_ARGS__)))
 #define CS_SPIN() emulation::pause()
 #define CS_LEAVE_MARK(mark) emulation::leave_mark(mark)
 #define CS_TAKE_MARK(mark) emulation::take_mark(mark)
@@ -81,6 +79,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Counts a launch, or the capture of one (cs_device_asked). */
+void cs_count_launch(void);
 
 /* Bodies of csrc/ that work on vectors: a thread is one lane (core/simd.h). */
 #define CS_SIMT

@@ -24,6 +24,15 @@ static PyObject *module_moved(PyObject *, PyObject *)
     return Py_BuildValue("LLL", moved[0], moved[1], moved[2]);
 }
 
+/* asked() -> what has been asked of devices since the process began: launches, copies to devices and from them, and how often
+ * the host has waited. */
+static PyObject *module_asked(PyObject *, PyObject *)
+{
+    long long asked[4];
+    cs_device_asked(asked);
+    return Py_BuildValue("LLLL", asked[0], asked[1], asked[2], asked[3]);
+}
+
 /* memory_times(bytes) -> seconds of what is done with memory, by name. */
 static PyObject *module_memory_times(PyObject *, PyObject *args)
 {
@@ -237,6 +246,7 @@ static PyObject *module_s2_iterate(PyObject *, PyObject *args)
 static PyMethodDef methods[] = {
     {"missing", module_missing, METH_NOARGS, "None, or why the device cannot be used."},
     {"moved", module_moved, METH_NOARGS, "Bytes moved to devices, from devices, and within."},
+    {"asked", module_asked, METH_NOARGS, "Launches, copies to devices and from them, waits."},
     {"buffers", module_buffers, METH_NOARGS, "Pairs of buffers for copies made so far."},
     {"memory_times", module_memory_times, METH_VARARGS, "Seconds of what is done with memory."},
     {"s2_kernels", module_s2_kernels, METH_NOARGS, "The names of S2's kernels for a dense T."},

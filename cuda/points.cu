@@ -85,7 +85,7 @@ void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass)
     else run_pass<double>(queue, pass);
 }
 
-/* ---- impulses in the user's order ---------------------------------------------------------------- */
+/* ---- numbers in the user's order ---------------------------------------------------------------- */
 
 /* A thread has a number of a slot: batches hold the same number of all their lanes side by side (scheme/packed.h). */
 template <class number> CS_KERNEL void unpack(cs_device_rows r)
@@ -98,6 +98,17 @@ template <class number> CS_KERNEL void unpack(cs_device_rows r)
     if (block >= 0) r.plain[block * r.rows + row] = (double)((const number *)r.packed)[i];
 }
 
+/* The other direction. Numbers of slots without a contact remain. */
+template <class number> CS_KERNEL void pack(cs_device_rows r)
+{
+    int64_t i = cs_thread();
+    if (i >= r.slots * r.rows) return;
+    int64_t batch = i / ((int64_t)r.lanes * r.rows);
+    int64_t slot = batch * r.lanes + i % r.lanes, row = i / r.lanes % r.rows;
+    int64_t block = r.block ? r.block[slot] : slot;
+    if (block >= 0) ((number *)r.packed)[i] = (number)r.plain[block * r.rows + row];
+}
+
 void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows)
 {
     enum { THREADS = 256 };
@@ -106,6 +117,16 @@ void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows)
     if (!blocks) return;
     if (r.single) CS_LAUNCH(queue, blocks, THREADS, unpack<float>, r);
     else CS_LAUNCH(queue, blocks, THREADS, unpack<double>, r);
+}
+
+void cs_device_pack(cs_queue *queue, const cs_device_rows *rows)
+{
+    enum { THREADS = 256 };
+    int64_t blocks = cs_blocks_of(rows->slots * rows->rows, THREADS);
+    cs_device_rows r = *rows;
+    if (!blocks) return;
+    if (r.single) CS_LAUNCH(queue, blocks, THREADS, pack<float>, r);
+    else CS_LAUNCH(queue, blocks, THREADS, pack<double>, r);
 }
 
 /* ---- the end of a sweep -------------------------------------------------------------------------- */

@@ -11,16 +11,35 @@
 
 #include <unistd.h>
 
-/* Bytes moved since the process began, to devices, from devices and within them; and pairs of buffers made. */
+/* Bytes moved since the process began, to devices, from devices and within them; pairs of buffers made; and what has been
+ * asked of devices (cs_device_asked). */
 static struct {
     std::atomic<long long> uploaded{0}, downloaded{0}, copied{0}, buffers{0};
+    std::atomic<long long> uploads{0}, downloads{0}, waits{0};
 } counts;
+
+/* Launches since then: of the emulation, which counts its own (emulation/emulation.cc), or of GPUs. */
+long long cs_launches(void);
+
+#if defined(__CUDACC__)
+static std::atomic<long long> launches{0};
+void cs_count_launch(void) { launches++; }
+long long cs_launches(void) { return launches; }
+#endif
 
 void cs_device_moved(long long moved[3])
 {
     moved[0] = counts.uploaded;
     moved[1] = counts.downloaded;
     moved[2] = counts.copied;
+}
+
+void cs_device_asked(long long asked[4])
+{
+    asked[0] = cs_launches();
+    asked[1] = counts.uploads;
+    asked[2] = counts.downloads;
+    asked[3] = counts.waits;
 }
 
 long long cs_device_buffers(void) { return counts.buffers; }
@@ -266,12 +285,18 @@ static void copy(cs_queue *queue, void *to, const void *from, size_t bytes)
     cs_check(queue, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream));
 }
 
-static cs_status wait(cs_queue *queue, cs_error *error)
+static cs_status failed(cs_queue *queue, cs_error *error)
 {
-    cs_check(queue, cudaStreamSynchronize(queue->stream));
     if (queue->failure == cudaSuccess) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed",
                   cudaGetErrorString(queue->failure));
+}
+
+static cs_status wait(cs_queue *queue, cs_error *error)
+{
+    counts.waits++;
+    cs_check(queue, cudaStreamSynchronize(queue->stream));
+    return failed(queue, error);
 }
 
 static void begin_capture(cs_queue *queue)
@@ -299,6 +324,7 @@ static bool end_capture(cs_queue *queue, cs_graph *ready)
 
 static void replay(cs_queue *queue, cs_graph graph)
 {
+    cs_count_launch();
     if (graph) cs_check(queue, cudaGraphLaunch(graph, queue->stream));
 }
 
@@ -429,10 +455,16 @@ static void zero(cs_queue *queue, void *to, size_t bytes)
     if (!has_failed(queue)) std::memset(to, 0, bytes);
 }
 
-static cs_status wait(cs_queue *queue, cs_error *error)
+static cs_status failed(cs_queue *queue, cs_error *error)
 {
     if (queue->machine.failure.empty()) return CS_OK;
     return report(error, CS_DEVICE_FAILED, "the device has failed", queue->machine.failure.c_str());
+}
+
+static cs_status wait(cs_queue *queue, cs_error *error)
+{
+    counts.waits++;
+    return failed(queue, error);
 }
 
 static void begin_capture(cs_queue *queue) { queue->machine.capture.emplace(); }
@@ -447,6 +479,7 @@ static bool end_capture(cs_queue *queue, cs_graph *graph)
 
 static void replay(cs_queue *queue, const cs_graph &graph)
 {
+    cs_count_launch();
     for (const auto &again : graph) again(queue->machine);
 }
 
@@ -528,6 +561,7 @@ static void upload(cs_queue *queue, void *to, const void *from, size_t bytes)
         write_piece(queue, static_cast<char *>(to) + begin, buffer, piece);
     }
     give_back(queue, buffers);
+    counts.uploads++;
     counts.uploaded += (long long)bytes;
 }
 
@@ -545,10 +579,12 @@ static void download_by(cs_queue *queue, cs_buffers *buffers, void *to, const vo
             buffer = &next_buffer(queue, buffers);
             read_piece(queue, *buffer, there + next, piece_of(bytes, next));
         }
+        counts.waits++;
         wait_for(queue, *present);
         if (has_failed(queue)) return; /* what is here is not what was asked for */
         std::memcpy(static_cast<char *>(to) + begin, present->memory, piece_of(bytes, begin));
     }
+    counts.downloads++;
     counts.downloaded += (long long)bytes;
 }
 
@@ -749,7 +785,14 @@ const cs_device *cs_device_table(void)
     table.solve_parts = cs_device_sweep_parts;
     table.pass = cs_device_run_pass;
     table.unpack = cs_device_unpack;
+    table.pack = cs_device_pack;
+    table.move = cs_device_move;
+    table.judge = cs_device_judge;
+    table.look_for_growth = cs_device_look_for_growth;
+    table.measure_ray = cs_device_measure_ray;
     table.measure = measure;
+    table.join_maps = cs_device_join_maps;
     table.wait = wait;
+    table.failed = failed;
     return &table;
 }

@@ -123,6 +123,7 @@ void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int thread
                       void (*kernel)(parameters...), const arguments &...given)
 {
     if (!blocks && !together) return;
+    cs_count_launch();
     cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
     cudaLaunchAttribute cooperative = {};
     cooperative.id = cudaLaunchAttributeCooperative;
@@ -144,6 +145,8 @@ template <class... parameters, class... arguments>
 void cs_launch_early(cs_queue *queue, bool early, int64_t blocks, int threads, int64_t bytes,
                      void (*kernel)(parameters...), const arguments &...given)
 {
+    if (!blocks) return;
+    cs_count_launch();
     cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
     cudaLaunchAttribute programmatic = {};
     programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -131,6 +131,7 @@ def by_regions(problem, device, **form):
 def tasks_of(problem, device, **form):
     """Solvers in turns: on the device, there by regions and with checks, and on the processor."""
     checked = {"rtol": 1e-300, "check_every": CHECK, "max_iterations": SWEEPS, "rollback": 0}
+    checked["record_every"] = CHECK  # a row for each sweep would be a report for each
     sweeps = {
         "device": sweeping(problem, SWEEPS, device=device, order="colored", **form),
         "one": sweeping(problem, SWEEPS, order="colored", **form),

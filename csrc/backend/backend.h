@@ -11,7 +11,8 @@
  * which make their own sweeps (methods/pivoting/hybrid.c), the other methods that pivot, `apgd`,
  * `spectral_gradient`, `admm` and `interior_point`. `tresca` and `de_saxce` pack nothing, but hand the backend
  * to their inner method. Newton steps and coarse corrections are computed on the host as well, and so
- * are measures, but for the natural map of an iterate that is not the last one (`measure`).
+ * are measures, but for the natural map of an iterate that is not the last one (`measure`), and what a device has of the
+ * verdict on it (cs_verdicts).
  *
  * Only one thread at a time may call the functions of a packing. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
@@ -93,19 +94,6 @@ typedef struct cs_best_sweep {
     int64_t best_number; /* the number of the sweep that computed the best iterate */
 } cs_best_sweep;
 
-/* One call that makes several sweeps. */
-typedef struct cs_sweep_call {
-    int64_t most;        /* maximum number of sweeps, at least 1 */
-    int backwards;       /* whether the next sweep goes backwards; updated after each sweep */
-    int alternates;      /* whether forward and backward sweeps alternate */
-    cs_best_sweep *best; /* updated after each sweep; NULL: do not keep the best iterate */
-    /* Results, if the call does not fail. */
-    int64_t made; /* number of sweeps; less than `most` if the last one may have diverged */
-    int alarm;    /* whether the last sweep may have diverged; then `best` does not include it */
-    int64_t products;     /* blocks multiplied by impulses */
-    cs_sweep_stats stats; /* of the last sweep */
-} cs_sweep_call;
-
 /* One evaluation of the natural map, which stops a solve at Delta_s <= atol + rtol rho_s V. */
 typedef struct cs_measure_call {
     double rtol, atol;
@@ -113,6 +101,63 @@ typedef struct cs_measure_call {
         *scale;    /* (blocks): V; NULL: `scaled` is not asked for, and there is no tolerance */
     int new_scale; /* whether V has changed since the last call */
 } cs_measure_call;
+
+/* The verdict on lambda: its natural map, and the rounding floor of it if that is asked for. */
+typedef struct cs_verdict_call {
+    double rtol, atol;
+    double
+        unit; /* the rounding unit of the iterates, for the floor; 0: the floor is not asked for */
+    const double *scale; /* (blocks): V; the same for all of them if there is one island */
+    int new_scale;       /* whether V has changed since the last call */
+    cs_natural_map map;  /* results */
+    cs_floor floor;
+} cs_verdict_call;
+
+/* One call that makes several sweeps. */
+typedef struct cs_sweep_call {
+    int64_t most;        /* maximum number of sweeps, at least 1 */
+    int backwards;       /* whether the next sweep goes backwards; updated after each sweep */
+    int alternates;      /* whether forward and backward sweeps alternate */
+    cs_best_sweep *best; /* updated after each sweep; NULL: do not keep the best iterate */
+    /* What the caller will ask of the iterate after the last of these sweeps, for devices, which compute it along with them:
+     * the map over the factors where they have it, or else the verdict. NULL: nothing. */
+    const cs_measure_call *measure;
+    const cs_verdict_call *verdict;
+    /* Results, if the call does not fail. */
+    int64_t made; /* number of sweeps; less than `most` if the last one may have diverged */
+    int alarm;    /* whether the last sweep may have diverged; then `best` does not include it */
+    int64_t products;     /* blocks multiplied by impulses */
+    cs_sweep_stats stats; /* of the last sweep */
+} cs_sweep_call;
+
+/* Impulses that may have grown: lambda, what was kept, or lambda minus what was kept. */
+typedef enum cs_ray_part { CS_RAY_HERE, CS_RAY_KEPT, CS_RAY_CHANGE } cs_ray_part;
+
+typedef struct cs_ray_call {
+    double here, kept;
+    int friction;
+    double rtol, atol;
+    double nearly; /* as of cs_proof_data */
+} cs_ray_call;
+
+/* What a device computes of verdicts, in double precision from J, M^-1, b and the parameters as given, with the bits of
+ * measure/natural_map.c and rounding_floor.c. The host then reads no impulses before a solve ends. */
+typedef struct cs_verdicts {
+    /* Whether this packing has what follows: if not, none of it may be called. */
+    int (*possible)(const void *state);
+    void (*judge)(void *state, cs_verdict_call *call);
+    /* velocity (velocities) <- M^-1 J^T lambda */
+    void (*velocity)(void *state, double *velocity);
+
+    /* For proofs that there is no solution: keep lambda, and read what was kept (rows). Whether some impulse of those that
+     * `what` says is at least `least` rho V, with the V of the last call of `judge`. */
+    void (*keep_ray)(void *state);
+    void (*get_ray)(const void *state, double *impulses);
+    int (*has_grown)(void *state, cs_ray_part what, double least);
+    /* Whether the direction here x lambda + kept x what was kept, projected into K with or without `friction`, is certainly
+     * neither a proof nor worth a refinement (measure/certificate.h): the host need not test it. */
+    int (*is_hopeless)(void *state, const cs_ray_call *call);
+} cs_verdicts;
 
 struct cs_parts_call; /* backend/parts.h */
 
@@ -142,9 +187,10 @@ struct cs_backend {
      * `get` wrote last and nothing has changed since. found <- whether that is so. May be NULL: there is no device. */
     cs_status (*get_there)(void *state, const double *impulses, double *to, int *found,
                            cs_error *error);
-    /* Writes b (rows) and the sets' parameters (parameters), NULL for those that remain; reads the b that the visits
-     * use. */
+    /* Writes b (rows) and the sets' parameters (parameters), NULL for those that remain; in mixed precision writes a
+     * corrected b for the visits alone; reads the b that the visits use. */
     void (*put_data)(void *state, const double *b, const double *parameters);
+    void (*correct_b)(void *state, const double *b);
     void (*get_data)(const void *state, double *b);
     /* Writes R: its diagonal `r` (rows), and for each group g step[g] (count, m, m): R_k if it is full, A_kk if
      * local problems are solved, otherwise NULL. Undoes scale_steps and replace_steps. */
@@ -179,6 +225,7 @@ struct cs_backend {
      * block: correct to rounding, but not the final word on an iterate. Returns 0 if a number is not finite, or if the
      * backend has no such evaluation for this packing. May be NULL. */
     int (*measure)(void *state, const cs_measure_call *call, cs_natural_map *map);
+    const cs_verdicts *verdicts; /* of devices; or NULL */
 
     /* Store lambda as the best iterate; restore it, without a refresh of what depends on lambda. */
     void (*keep)(void *state);

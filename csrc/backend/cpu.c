@@ -98,6 +98,11 @@ static void put_data(void *state, const double *b, const double *parameters)
     cs_pack_data(&((cs_cpu *)state)->packed, b, parameters);
 }
 
+static void correct_b(void *state, const double *b)
+{
+    cs_pack_data(&((cs_cpu *)state)->packed, b, NULL);
+}
+
 static void get_data(const void *state, double *b)
 {
     cs_get_data(&((const cs_cpu *)state)->packed, b);
@@ -258,6 +263,7 @@ const cs_backend cs_backend_cpu = {
     .put = put,
     .get = get,
     .put_data = put_data,
+    .correct_b = correct_b,
     .get_data = get_data,
     .put_steps = put_steps,
     .scale_steps = scale_steps,

@@ -45,7 +45,7 @@ int cs_cpu_measure(void *state, const cs_measure_call *call, cs_natural_map *map
     const cs_packed *packed = &cpu->packed;
     int finite = 1;
     if (!cpu->measures) return 0;
-    *map = CS_NO_DEFECT;
+    *map = cs_no_defect();
     for (int g = 0; g < packed->problem->block_groups; g++) {
         const cs_packed_group *group = &packed->group[g];
         int64_t first = packed->problem->block_group[g].first_block;

@@ -238,20 +238,16 @@ static cs_status pack_here(cs_on_device *d, const cs_pack_request *request, cs_a
     return status ? status : take_flow(d, arena, error);
 }
 
-/* Memory for sums and natural maps. */
+/* Memory for sums, and how much natural maps need. */
 static cs_status take_results(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
-    int64_t longest = d->packed.impulses, blocks = 1;
+    int64_t longest = d->packed.impulses;
     int64_t chunks = cs_quotient(longest > 0 ? longest : 1, CS_DEVICE_CHUNK);
-    for (int g = 0; g < d->packed.problem->block_groups; g++) {
-        int64_t own = cs_quotient(d->packed.group[g].slots, CS_DEVICE_THREADS);
-        if (own > blocks) blocks = own;
-    }
     d->sums = cs_arena_take(arena, chunks, sizeof *d->sums);
-    d->map = cs_arena_take(arena, blocks, sizeof *d->map);
-    if (!d->sums || !d->map) return cs_no_workspace(error);
+    if (!d->sums) return cs_no_workspace(error);
     d->chunks = chunks;
-    d->map_blocks = blocks;
+    for (int g = 0; g < d->packed.problem->block_groups; g++)
+        d->map_blocks += cs_quotient(d->packed.group[g].slots, CS_DEVICE_THREADS);
     return CS_OK;
 }
 
@@ -276,7 +272,8 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     d->program.products =
         strcmp(request->scheme->name, "iteration_matrix") == 0 ? CS_ROWS_OF_T : CS_ROWS_OF_A;
     if (!status) status = take_results(d, arena, error);
-    if (!status) status = cs_device_copy_all(d, request->points, error);
+    if (!status) status = cs_device_prepare_verdicts(d, request, arena, error);
+    if (!status) status = cs_device_copy_all(d, request->points, request->rho, error);
     packing->keeps_velocities = d->packed.velocity != NULL;
     packing->matrix_blocks = d->packed.matrix_blocks;
     return status;
@@ -287,10 +284,12 @@ static int refill(void *state, const cs_pack_request *request, int roots)
     cs_on_device *d = state;
     cs_packed *packed = &d->packed;
     packed->setup_threads = request->setup_threads;
+    if (d->judges && !request->rho) return 0;
     if (!packed->scheme->refill || !packed->scheme->refill(packed, roots) ||
         !cs_refill_scales(packed, request, d->measures))
         return 0;
     cs_device_upload_factors(d, roots);
+    cs_device_refill_verdict(d, request->rho, roots);
     return 1;
 }
 
@@ -316,13 +315,41 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 
 /* ---- in and out ---------------------------------------------------------------------------------- */
 
+/* Puts numbers that were given, `rows` for each contact of group g, into the order of visits on the device. */
+static void pack_there(cs_on_device *d, int g, int rows, double *given, void *packed)
+{
+    const cs_packed_group *group = &d->packed.group[g];
+    cs_device_rows numbers = {
+        .block = d->block[g],
+        .slots = group->slots,
+        .lanes = group->lanes,
+        .rows = rows,
+        .single = cs_real(d->packed.dtype) == CS_F32,
+        .packed = packed,
+        .plain = given,
+    };
+    d->device->pack(d->queue, &numbers);
+}
+
 static void put(void *state, const double *impulses)
 {
+    /* Zero, also in unused lanes. */
     cs_on_device *d = state;
-    size_t bytes = (size_t)d->packed.impulses * cs_real_size(d->packed.dtype);
-    d->current = 0;
-    if (!impulses) {
-        d->device->zero(d->queue, d->program.packed.lambda, bytes);
+    const cs_problem *problem = d->packed.problem;
+    char *lambda = d->program.packed.lambda;
+    size_t real = cs_real_size(d->packed.dtype), bytes = (size_t)d->packed.impulses * real;
+    int there = d->judges && d->packs_there;
+    cs_device_changed(d);
+    if (!impulses || there) d->device->zero(d->queue, lambda, bytes);
+    if (!impulses) return;
+
+    /* As given, to be put into the order of visits there; or packed here. */
+    if (there) {
+        cs_device_upload(d, d->verdict.lambda, impulses, (size_t)problem->rows * sizeof *impulses);
+        for (int g = 0; g < problem->block_groups; g++)
+            pack_there(d, g, problem->block_group[g].rows,
+                       d->verdict.lambda + problem->block_group[g].first_row,
+                       lambda + (size_t)d->packed.group[g].first_impulse * real);
         return;
     }
     cs_put_impulses(&d->packed, impulses);
@@ -332,19 +359,48 @@ static void put(void *state, const double *impulses)
 static void get(const void *state, double *impulses)
 {
     cs_on_device *d = (cs_on_device *)(uintptr_t)state; /* it keeps a copy */
+    if (d->judges) {
+        cs_device_get_plain(d, impulses);
+        return;
+    }
     d->device->download(d->queue, d->packed.lambda, d->program.packed.lambda,
                         (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
     d->current = 1;
     cs_get_impulses(&d->packed, impulses);
 }
 
-static void put_data(void *state, const double *b, const double *parameters)
+/* Packs on the host, and uploads that. */
+static void upload_data(cs_on_device *d, const double *b, const double *parameters)
 {
-    cs_on_device *d = state;
     cs_pack_data(&d->packed, b, parameters);
     for (int g = 0; g < d->packed.problem->block_groups; g++)
         cs_device_upload_data(d, g, b != NULL, parameters != NULL);
 }
+
+static void put_data(void *state, const double *b, const double *parameters)
+{
+    /* As given. */
+    cs_on_device *d = state;
+    const cs_problem *problem = d->packed.problem;
+    cs_device_upload(d, d->given_b, b, (size_t)problem->rows * sizeof *b);
+    cs_device_upload(d, d->given_parameters, parameters,
+                     (size_t)problem->parameters * sizeof *parameters);
+
+    /* In the order of visits. */
+    if (!d->packs_there) {
+        upload_data(d, b, parameters);
+        return;
+    }
+    for (int g = 0; g < problem->block_groups; g++) {
+        const cs_block_group *group = &problem->block_group[g];
+        if (b) pack_there(d, g, group->rows, d->given_b + group->first_row, d->group[g].b);
+        if (parameters && group->parameters)
+            pack_there(d, g, group->parameters, d->given_parameters + group->first_parameter,
+                       d->group[g].parameter);
+    }
+}
+
+static void correct_b(void *state, const double *b) { upload_data(state, b, NULL); }
 
 static void get_data(const void *state, double *b)
 {
@@ -388,6 +444,7 @@ static void replace_steps(void *state, const double *r, const unsigned char *cha
 static void refresh(void *state)
 {
     cs_on_device *d = state;
+    d->mapped = 0;
     run(d, &d->refresh);
     cs_device_exchange(d, CS_ALL_GHOSTS);
 }
@@ -451,11 +508,40 @@ static int ends_early(const cs_on_device *d, const cs_device_state *end, int64_t
     return end->reached < (left < d->most_sweeps ? left : d->most_sweeps);
 }
 
+/* Asks for the natural map over the factors, which comes with the next report. */
+static void ask_for_map(cs_on_device *d, const cs_measure_call *call)
+{
+    cs_device_map *map = d->map_there;
+    for (int g = 0; g < d->packed.problem->block_groups; g++) {
+        const cs_packed_group *group = &d->packed.group[g];
+        if (!group->slots) continue;
+        if (call->new_scale && group->speed) {
+            int64_t first = d->packed.problem->block_group[g].first_block;
+            cs_pack_block_numbers(&d->packed, g, call->scale + first, group->speed);
+            cs_device_upload(d, d->group[g].speed, group->speed,
+                             (size_t)group->slots * sizeof(double));
+        }
+        double speed = call->scale ? call->scale[0] : 0;
+        cs_device_map bounds = {.impulse = call->rtol, .velocity = call->atol, .scaled = speed};
+        d->device->measure(d->queue, &d->program, g, &bounds, map);
+        map += cs_quotient(group->slots, CS_DEVICE_THREADS);
+    }
+    d->device->join_maps(d->queue, d->map_blocks, d->map_there, &d->report_there->map);
+    d->mapped = 1;
+}
+
+/* Asks for what the caller will judge after these sweeps, so that one report has all of it. */
+static void ask_for_judgement(cs_on_device *d, const cs_sweep_call *call)
+{
+    if (call->measure && d->measures) ask_for_map(d, call->measure);
+    else if (call->verdict && d->judges) cs_device_ask_verdict(d, call->verdict);
+}
+
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     /* What the sweeps of this call go by. */
     cs_on_device *d = state;
-    d->current = 0;
+    cs_device_changed(d);
     if (d->packed.ranks) return cs_device_sweep_on_ranks(d, call, error);
     cs_device_state here = {.backwards = call->backwards, .alternates = call->alternates};
     here.keeps_best = call->best != NULL;
@@ -465,11 +551,14 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     /* The sweeps. */
     if (d->lists.way) sweep_in_turn(d, &here, call->most);
     else sweep_by_launches(d, &here, call->most);
+    ask_for_judgement(d, call);
 
-    /* What they have reported. */
-    d->device->download(d->queue, &here, d->program.state, sizeof here);
-    cs_status status = d->device->wait(d->queue, error);
+    /* What they have reported. Nothing is under way once the report is here. */
+    cs_device_read_report(d);
+    here = d->report.state;
+    cs_status status = d->device->failed(d->queue, error);
     if (!status && ends_early(d, &here, call->most)) {
+        cs_device_changed(d);
         repeat_sweeps(d, &here);
         status = d->device->wait(d->queue, error);
     }
@@ -493,7 +582,7 @@ static void keep(void *state)
 static void restore(void *state)
 {
     cs_on_device *d = state;
-    d->current = 0;
+    cs_device_changed(d);
     d->device->copy(d->queue, d->program.packed.lambda, d->program.best,
                     (size_t)d->packed.impulses * cs_real_size(d->packed.dtype));
 }
@@ -504,36 +593,24 @@ static cs_status wait(void *state, cs_error *error)
     return d->device->wait(d->queue, error);
 }
 
-/* ---- the natural map ----------------------------------------------------------------------------- */
+/* ---- the natural map over the factors --------------------------------------------------------------- */
 
 static int measure(void *state, const cs_measure_call *call, cs_natural_map *map)
 {
+    /* It may have come with the sweeps. */
     cs_on_device *d = state;
     if (!d->measures) return 0;
-    int finite = 1;
-    *map = CS_NO_DEFECT;
-    for (int g = 0; g < d->packed.problem->block_groups; g++) {
-        const cs_packed_group *group = &d->packed.group[g];
-        if (!group->slots) continue;
-        if (call->new_scale && group->speed) {
-            int64_t first = d->packed.problem->block_group[g].first_block;
-            cs_pack_block_numbers(&d->packed, g, call->scale + first, group->speed);
-            cs_device_upload(d, d->group[g].speed, group->speed,
-                             (size_t)group->slots * sizeof(double));
-        }
-        double speed = call->scale ? call->scale[0] : 0;
-        cs_device_map bounds = {.impulse = call->rtol, .velocity = call->atol, .scaled = speed};
-        d->device->measure(d->queue, &d->program, g, &bounds, d->map_there);
-        int64_t blocks = cs_quotient(group->slots, CS_DEVICE_THREADS);
-        d->device->download(d->queue, d->map, d->map_there, (size_t)blocks * sizeof *d->map);
-        for (int64_t i = 0; i < blocks; i++) {
-            map->impulse = fmax(map->impulse, d->map[i].impulse);
-            map->velocity = fmax(map->velocity, d->map[i].velocity);
-            map->scaled = fmax(map->scaled, d->map[i].scaled);
-            map->met = map->met && d->map[i].excess <= 0;
-            finite = finite && d->map[i].infinite == 0;
-        }
+    if (!d->mapped) {
+        ask_for_map(d, call);
+        cs_device_read_report(d);
     }
+    const cs_device_map *found = &d->report.map;
+    int finite = found->infinite == 0;
+    *map = cs_no_defect();
+    map->impulse = found->impulse;
+    map->velocity = found->velocity;
+    map->scaled = found->scaled;
+    map->met = found->excess <= 0;
     if (!d->packed.ranks) return finite;
 
     /* A NaN of one rank comes to all. */
@@ -591,11 +668,17 @@ static cs_point here(const void *state)
     return (cs_point){d->program.packed.lambda, d->program.packed.velocity};
 }
 
+/* A point is written to: whether it is the one that the sweeps work on. */
+static void write_point(cs_on_device *d, cs_point point)
+{
+    if (point.impulses == d->program.packed.lambda) cs_device_changed(d);
+}
+
 static void copy(void *state, cs_point to, cs_point from)
 {
     cs_on_device *d = state;
     size_t real = cs_real_size(d->packed.dtype);
-    d->current = 0;
+    write_point(d, to);
     d->device->copy(d->queue, to.impulses, from.impulses, (size_t)d->packed.impulses * real);
     d->device->copy(d->queue, to.velocities, from.velocities,
                     (size_t)cs_device_velocities(d) * real);
@@ -606,7 +689,11 @@ static void pass(cs_on_device *d, cs_device_operation what, cs_point to, double 
                  double b, cs_point q)
 {
     int sums = what == CS_POINT_DOT || what == CS_POINT_DISTANCE;
-    d->current = d->current && sums;
+    if (!sums) write_point(d, to);
+    if (what == CS_POINT_EXTRAPOLATE || what == CS_POINT_CONJUGATE) {
+        write_point(d, p);
+        write_point(d, q);
+    }
     cs_device_pass own = {.what = what,
                           .single = cs_real(d->packed.dtype) == CS_F32,
                           .count = d->packed.impulses,
@@ -671,6 +758,7 @@ const cs_backend cs_device_functions = {
     .get = get,
     .get_there = cs_device_get_there,
     .put_data = put_data,
+    .correct_b = correct_b,
     .get_data = get_data,
     .put_steps = put_steps,
     .scale_steps = scale_steps,
@@ -681,6 +769,7 @@ const cs_backend cs_device_functions = {
     .wait = wait,
     .solve_parts = cs_device_solve_parts,
     .measure = measure,
+    .verdicts = &cs_device_verdicts,
     .keep = keep,
     .restore = restore,
     .take_point = take_point,

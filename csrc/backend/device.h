@@ -307,15 +307,74 @@ typedef struct cs_device_pass {
     double *sums;
 } cs_device_pass;
 
-/* plain <- impulses of a group in the user's order, in double precision. */
+/* Numbers of a group, `rows` for each contact: in the user's order and double precision, or in that of the visits. */
 typedef struct cs_device_rows {
     const int64_t *block; /* (slots): the block of a slot in its group; -1: none; NULL: the same */
     int64_t slots;
     int lanes, rows;
     int single; /* whether packed numbers are float */
-    const void *packed;
+    void *packed;
     double *plain;
 } cs_device_rows;
+
+/* A group of the problem as it was given, with addresses of the device. */
+typedef struct cs_device_blocks {
+    int64_t count, first_block, first_row;
+    int rows, partners, dof[CS_MAX_PARTNERS], column[CS_MAX_PARTNERS + 1]; /* see cs_block_group */
+    int coupled_set[CS_MAX_ROWS];
+    int set, parameters, convex;    /* convex: see cs_set */
+    const double *jacobian, *frame; /* one of them is NULL */
+    const int64_t *velocity;        /* (count, partners) */
+    const double *compliance;       /* NULL: none */
+    const double *parameter;        /* of this solve */
+} cs_device_blocks;
+
+typedef struct cs_device_bodies {
+    int64_t count, first_body, first_velocity;
+    int dof, diagonal;
+    const double *inverse_mass;
+} cs_device_bodies;
+
+/* The verdict of a block of threads, or of all. */
+typedef struct cs_device_part_verdict {
+    cs_natural_map map;
+    cs_floor floor;
+} cs_device_part_verdict;
+
+/* Sums and extremes over the rows of a direction d: max |d|, b . d, |b| . |d|, max rho |A d|, and the sum of |A d|_i
+ * Lambda_i. */
+typedef struct cs_device_ray {
+    double largest, work, magnitude, seen, left;
+} cs_device_ray;
+
+/* What verdicts are computed from (cuda/verdict.cu). */
+typedef struct cs_device_verdict {
+    const cs_device_blocks *block_group;       /* (block_groups): on the host; */
+    const cs_device_blocks *block_group_there; /* and on the device */
+    const cs_device_bodies *body_group;        /* (body_groups): on the host */
+    int block_groups, body_groups;
+    int64_t rows, blocks;
+    int shift;                    /* of cs_adjacency, whose lists these are: */
+    const int64_t *start, *entry; /* (bodies + 1), (start[bodies]) */
+    const double *b, *rho;        /* (rows) */
+    const double *scale;          /* (blocks): V; NULL: it is bounds.scale for all */
+    cs_set_bounds bounds;
+    double *lambda, *kept;        /* (rows): the iterate in the user's order, and a kept one */
+    double *velocity, *magnitude; /* (velocities): M^-1 J^T lambda, |M^-1| |J^T| |lambda| */
+    double *force;                /* (velocities): before a product with a full M^-1 */
+    cs_device_part_verdict *part; /* (parts): of blocks of threads */
+    int64_t parts;
+    cs_device_part_verdict *verdict; /* of all of them */
+    int *grown;
+    double *direction;       /* (rows) */
+    cs_device_ray *ray_part; /* (parts), then that of all */
+} cs_device_verdict;
+
+/* The blocks of threads of a verdict that have a group's contacts. */
+static inline int64_t cs_verdict_parts(int64_t contacts)
+{
+    return (contacts + CS_DEVICE_THREADS - 1) / CS_DEVICE_THREADS;
+}
 
 /* Memory is taken in multiples of these bytes. */
 enum { CS_DEVICE_UNIT = 512 };
@@ -329,6 +388,13 @@ static inline size_t cs_device_units(size_t bytes)
 typedef struct cs_device_map {
     double impulse, velocity, scaled, excess, infinite;
 } cs_device_map;
+
+/* What the host reads after sweeps, in one copy. */
+typedef struct cs_device_report {
+    cs_device_state state;
+    cs_device_map map;              /* over the factors */
+    cs_device_part_verdict verdict; /* as given */
+} cs_device_report;
 
 typedef struct cs_device {
     const char *name;
@@ -374,12 +440,25 @@ typedef struct cs_device {
 
     void (*pass)(cs_queue *queue, const cs_device_pass *pass);
     void (*unpack)(cs_queue *queue, const cs_device_rows *rows);
+    void (*pack)(cs_queue *queue, const cs_device_rows *rows);
+    /* velocity <- M^-1 J^T lambda; *verdict <- the verdict on lambda, with the floor if `floor`; adds to *grown if some impulse
+     * is at least `least` rho V. */
+    void (*move)(cs_queue *queue, const cs_device_verdict *verdict);
+    void (*judge)(cs_queue *queue, const cs_device_verdict *verdict, int floor);
+    void (*look_for_growth)(cs_queue *queue, const cs_device_verdict *verdict, cs_ray_part what,
+                            double least);
+    /* direction <- the projection of the call's into K; ray_part[parts] <- its sums. */
+    void (*measure_ray)(cs_queue *queue, const cs_device_verdict *verdict, const cs_ray_call *call);
     /* map (blocks of the group's batches) <- their natural maps, in double precision. */
     void (*measure)(cs_queue *queue, const cs_device_program *program, int group,
                     const cs_device_map *bounds, cs_device_map *map);
+    /* all <- the largest numbers of so many of them. */
+    void (*join_maps)(cs_queue *queue, int64_t count, const cs_device_map *map, cs_device_map *all);
 
-    /* Waits for all work, and reports what has failed since the last call. */
+    /* Waits for all work, and reports what has failed. */
     cs_status (*wait)(cs_queue *queue, cs_error *error);
+    /* The same for work that is known to be over. */
+    cs_status (*failed)(cs_queue *queue, cs_error *error);
 } cs_device;
 
 /* A number that differs where the two sides were compiled with other headers. */
@@ -387,7 +466,7 @@ static inline int64_t cs_device_layout(void)
 {
     return (int64_t)(sizeof(cs_packed) + 1000 * sizeof(cs_packed_group) +
                      1000000 * (sizeof(cs_device_program) + sizeof(cs_device_flow) +
-                                sizeof(cs_device_parts)) +
+                                sizeof(cs_device_parts) + sizeof(cs_device_verdict)) +
                      1000000000 * sizeof(cs_device));
 }
 

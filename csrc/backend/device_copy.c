@@ -17,13 +17,17 @@ void cs_device_upload(const cs_on_device *d, void *to, const void *from, size_t 
     if (to && from && bytes) d->device->upload(d->queue, to, from, bytes);
 }
 
-/* A copy of an array on the device; NULL for NULL. */
-static void *copy_of(cs_on_device *d, const void *from, int64_t count, size_t size)
+void *cs_device_copy_of(cs_on_device *d, const void *from, size_t bytes)
 {
     if (!from) return NULL;
-    void *to = cs_device_take(d, (size_t)count * size);
-    cs_device_upload(d, to, from, (size_t)count * size);
+    void *to = cs_device_take(d, bytes);
+    cs_device_upload(d, to, from, bytes);
     return to;
+}
+
+static void *copy_of(cs_on_device *d, const void *from, int64_t count, size_t size)
+{
+    return cs_device_copy_of(d, from, (size_t)count * size);
 }
 
 /* Memory for numbers that are written later; NULL for NULL. */
@@ -132,6 +136,21 @@ static void copy_rows(cs_on_device *d, int g)
     to->width = copy_of(d, from->matrix.width, columns, 1);
 }
 
+/* The block of each slot of a group in batches; of others, which keep the user's order, NULL. */
+static int64_t *blocks_of(cs_on_device *d, int g, cs_arena *scratch)
+{
+    const cs_packed_group *group = &d->packed.group[g];
+    size_t bytes = (size_t)group->slots * sizeof(int64_t);
+    if (group->lanes == 1) return NULL;
+    if (d->counts) return cs_device_take(d, bytes);
+    int64_t *block = cs_arena_take_unset(scratch, group->slots, sizeof *block);
+    if (!block) return NULL;
+    for (int64_t s = 0; s < group->slots; s++) block[s] = -1;
+    for (int64_t v = 0; v < group->count; v++)
+        block[group->slot[v]] = d->packed.schedule->visit[g][v];
+    return cs_device_copy_of(d, block, bytes);
+}
+
 /* Copies a group. Its b, R, parameters and V follow when they are known. */
 static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
 {
@@ -154,6 +173,7 @@ static void copy_group(cs_on_device *d, int g, cs_arena *scratch)
     to->inverse = copy_of(d, from->inverse, rows, sizeof(double));
     to->speed = room_for(d, from->speed, slots, sizeof(double));
     to->local_set = NULL;
+    d->block[g] = blocks_of(d, g, scratch);
     copy_factors(d, g, scratch);
     copy_rows(d, g);
 }
@@ -346,7 +366,7 @@ static void copy_flow(cs_on_device *d)
 }
 
 /* Takes all memory, and copies what is known. */
-static void copy_arrays(cs_on_device *d, cs_arena *scratch)
+static void copy_arrays(cs_on_device *d, const double *rho, cs_arena *scratch)
 {
     const cs_packed *from = &d->packed;
     cs_device_program *program = &d->program;
@@ -388,10 +408,12 @@ static void copy_arrays(cs_on_device *d, cs_arena *scratch)
     if (d->lists.way == CS_FLOW_COUNTER) copy_counter(d);
     else if (cs_flow_keeps_all(d->lists.way)) copy_dense(d);
     else if (d->lists.way != CS_FLOW_NONE) copy_flow(d);
-    program->state = cs_device_take(d, sizeof *program->state);
+    d->report_there = cs_device_take(d, sizeof *d->report_there);
+    program->state = d->report_there ? &d->report_there->state : NULL;
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);
     d->sums_there = cs_device_take(d, (size_t)d->chunks * sizeof *d->sums);
-    d->map_there = cs_device_take(d, (size_t)d->map_blocks * sizeof *d->map);
+    d->map_there = cs_device_take(d, (size_t)d->map_blocks * sizeof *d->map_there);
+    cs_device_copy_verdict(d, rho);
 }
 
 cs_status cs_device_end_count(cs_on_device *d, int64_t before, const char *what, cs_error *error)
@@ -406,11 +428,12 @@ cs_status cs_device_end_count(cs_on_device *d, int64_t before, const char *what,
 }
 
 /* Fails if all that is packed and the points of the method need more memory than there is. */
-static cs_status check_room(cs_on_device *d, int64_t points, cs_arena *scratch, cs_error *error)
+static cs_status check_room(cs_on_device *d, int64_t points, const double *rho, cs_arena *scratch,
+                            cs_error *error)
 {
     size_t real = cs_real_size(d->packed.dtype);
     d->counts = 1;
-    copy_arrays(d, scratch);
+    copy_arrays(d, rho, scratch);
     for (int64_t i = 0; i < points; i++) {
         cs_device_take(d, (size_t)d->packed.impulses * real);
         cs_device_take(d, (size_t)cs_device_velocities(d) * real);
@@ -427,21 +450,21 @@ static int64_t iterates_of(const cs_on_device *d)
     return most < CS_FLOW_SWEEPS ? most : CS_FLOW_SWEEPS;
 }
 
-cs_status cs_device_copy_all(cs_on_device *d, int64_t points, cs_error *error)
+cs_status cs_device_copy_all(cs_on_device *d, int64_t points, const double *rho, cs_error *error)
 {
     /* Where memory is short, launches keep fewer iterates. */
     cs_arena scratch = {0};
     d->most_sweeps = iterates_of(d);
-    cs_status status = check_room(d, points, &scratch, error);
+    cs_status status = check_room(d, points, rho, &scratch, error);
     if (status && d->lists.way && d->most_sweeps > CS_FLOW_LEAST_SWEEPS) {
         d->most_sweeps = CS_FLOW_LEAST_SWEEPS;
-        status = check_room(d, points, &scratch, error);
+        status = check_room(d, points, rho, &scratch, error);
     }
     if (status) {
         cs_arena_clear(&scratch);
         return status;
     }
-    copy_arrays(d, &scratch);
+    copy_arrays(d, rho, &scratch);
     status = d->failed;
     if (status && error) *error = d->failure;
     d->failed = CS_OK;

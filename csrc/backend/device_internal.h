@@ -34,15 +34,19 @@ typedef struct cs_on_device {
     cs_step_list sweep[2];     /* forwards, backwards */
     cs_step_list refresh, subtract;
     int measures;
-    cs_device_map *map; /* (blocks of the largest group): on the host */
-    cs_device_map *map_there;
-    double *sums, *sums_there; /* (chunks) */
+    cs_device_map *map_there;         /* (map_blocks): of blocks of threads of all groups */
+    cs_device_report *report_there;   /* whose state is program.state */
+    cs_device_report report;          /* the last one, of which these are of the present lambda: */
+    int mapped, judged, judged_floor; /* map; verdict, and its floor */
+    double *sums, *sums_there;        /* (chunks) */
     int64_t chunks, map_blocks;
     cs_error failure; /* the first one outside `sweep`, which reports it */
     cs_status failed;
     int64_t bytes; /* taken on the device, or counted */
-    int current;   /* packed.lambda on the host is what the device has: 0 once the latter changes */
-    int64_t **block; /* (groups): on the device, of cs_device_rows; NULL until it is needed */
+    int current; /* packed.lambda on the host, or `plain`, is what the device has: 0 once that changes */
+    int unpacked;    /* the same of verdict.lambda, */
+    int moved;       /* and of verdict.velocity */
+    int64_t **block; /* (groups): on the device, of cs_device_rows */
     int counts;      /* memory is counted, not taken */
     cs_point *point; /* (room_for_points): on the device; owned */
     int64_t room_for_points, made_points, taken_points;
@@ -53,6 +57,14 @@ typedef struct cs_on_device {
     cs_flow_lists lists;
     cs_device_flow flow;
     cs_device_parts parts; /* without count until they are first solved */
+    int packs_there;       /* b and the parameters are put into the order of visits on the device */
+    int judges, several_speeds; /* verdicts are computed there; islands have a speed V each */
+    double *given_b, *given_parameters; /* (rows), (parameters): as given, on the device; or NULL */
+    cs_adjacency adjacency;             /* of the problem, for verdicts */
+    double *plain; /* (rows): on the host, lambda in the user's order where verdicts are given */
+    cs_device_verdict verdict;
+    cs_device_blocks *blocks; /* (groups) */
+    cs_device_bodies *bodies; /* (groups of bodies) */
 } cs_on_device;
 
 /* The device of a backend made by cs_device_backend. */
@@ -82,6 +94,9 @@ static inline cs_status cs_no_workspace(cs_error *error)
 /* Memory on the device; NULL after a failure, and where it is counted only. */
 void *cs_device_take(cs_on_device *d, size_t bytes);
 
+/* A copy of an array on the device; NULL for NULL. */
+void *cs_device_copy_of(cs_on_device *d, const void *from, size_t bytes);
+
 /* Ends a count of memory, which began with `before` bytes and d->counts = 1. Fails if what was counted is more than there
  * is; `what` needs it. */
 cs_status cs_device_end_count(cs_on_device *d, int64_t before, const char *what, cs_error *error);
@@ -96,15 +111,48 @@ void cs_device_upload_steps(cs_on_device *d, int g);
 /* Writes what depends on J and M^-1: factors, what natural maps read, and the roots of M^-1 if they have changed. */
 void cs_device_upload_factors(cs_on_device *d, int roots);
 
-/* Takes the memory of all that is packed and of `points` points, and copies what is known. Fails before it takes any if
- * there is too little. */
-cs_status cs_device_copy_all(cs_on_device *d, int64_t points, cs_error *error);
+/* Takes the memory of all that is packed and of `points` points, and copies what is known; rho (rows): for verdicts, or
+ * NULL. Fails before it takes any if there is too little. */
+cs_status cs_device_copy_all(cs_on_device *d, int64_t points, const double *rho, cs_error *error);
 
 /* ---- device_out.c -------------------------------------------------------------------------------- */
 
 /* The get_there of cs_backend. */
 cs_status cs_device_get_there(void *state, const double *impulses, double *to, int *found,
                               cs_error *error);
+
+/* to (rows), on the device, <- lambda in the user's order. */
+void cs_device_unpack(cs_on_device *d, double *to);
+
+/* lambda has changed: what else has been made of it is old. */
+static inline void cs_device_changed(cs_on_device *d)
+{
+    d->current = d->unpacked = d->moved = d->mapped = d->judged = d->judged_floor = 0;
+}
+
+/* ---- device_verdict.c ---------------------------------------------------------------------------- */
+
+/* Whether verdicts will be computed on the device; and what the host prepares for them. */
+cs_status cs_device_prepare_verdicts(cs_on_device *d, const cs_pack_request *request,
+                                     cs_arena *arena, cs_error *error);
+
+/* Takes the memory of b and the parameters as given, and of verdicts, and copies what does not depend on b. */
+void cs_device_copy_verdict(cs_on_device *d, const double *rho);
+
+/* Asks for the verdict on lambda, which comes with the next report. */
+void cs_device_ask_verdict(cs_on_device *d, const cs_verdict_call *call);
+
+/* impulses (rows) <- lambda, which the device puts into the user's order. */
+void cs_device_get_plain(cs_on_device *d, double *impulses);
+
+/* d->report <- that of the device. Waits. */
+void cs_device_read_report(cs_on_device *d);
+
+/* Writes what has changed of J, M^-1 and rho. */
+void cs_device_refill_verdict(cs_on_device *d, const double *rho, int roots);
+
+/* The table of cs_backend. */
+extern const cs_verdicts cs_device_verdicts;
 
 /* ---- device_parts.c ------------------------------------------------------------------------------ */
 

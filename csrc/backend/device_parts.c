@@ -225,7 +225,7 @@ cs_status cs_device_solve_parts(void *state, cs_parts_call *call, cs_error *erro
     cs_on_device *d = state;
     cs_status status = d->parts.count ? CS_OK : lay_parts(d, call, error);
     call->halted = 0;
-    d->current = 0;
+    cs_device_changed(d);
     if (!status) status = sweep_parts(d, call, error);
     if (!status && d->parts.history)
         d->device->download(d->queue, call->history, d->parts.history,

@@ -88,16 +88,17 @@ static cs_status describe_parts(cs_solver *solver, batch *b, cs_error *error)
 static cs_natural_map map_of_part(const cs_solver *solver, const cs_state *state, int64_t p)
 {
     const cs_schedule *schedule = &solver->schedule;
-    cs_natural_map map = CS_NO_DEFECT;
+    cs_natural_map map = cs_no_defect();
     for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++) {
         const cs_range *range = &schedule->range[r];
         const cs_block_group *group = &solver->problem->block_group[range->group];
         for (int64_t v = range->first; v < range->first + range->count; v++) {
             cs_set_defect sets[CS_MAX_ROWS];
             int64_t k = schedule->visit[range->group][v];
+            int64_t block = group->first_block + k;
+            cs_set_bounds bounds = cs_bounds_of(state, block);
             int count = cs_block_defects(state, group, k, sets);
-            for (int s = 0; s < count; s++)
-                cs_add_defect(state, &sets[s], group->first_block + k, &map);
+            for (int s = 0; s < count; s++) cs_add_set(&bounds, &sets[s], block, &map);
         }
     }
     return map;

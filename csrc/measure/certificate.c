@@ -150,7 +150,8 @@ static row_of_island row_at(const proof_search *p, const cs_block_group *group, 
     const cs_state *state = p->data->state;
     int64_t block = group->first_block + k, row = cs_group_row(group, k) + i;
     double rho = state->rho[row], scale = state->scale[block];
-    double tolerance = fmax(cs_tolerance_of(state, block, rho), LEAST_RTOL * rho * scale);
+    cs_set_bounds bounds = cs_bounds_of(state, block);
+    double tolerance = fmax(cs_bounds_tolerance(&bounds, rho), LEAST_RTOL * rho * scale);
     return (row_of_island){row, p->data->island[block], rho, tolerance};
 }
 

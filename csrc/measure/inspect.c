@@ -74,8 +74,9 @@ static void inspect_block(cs_state *state, const cs_block_group *group, int64_t 
     int64_t block = group->first_block + index, row = cs_group_row(group, index);
     int count = cs_block_defects(state, group, index, sets);
     double z[CS_MAX_ROWS];
-    cs_natural_map map = CS_NO_DEFECT;
-    for (int s = 0; s < count; s++) cs_add_defect(state, &sets[s], block, &map);
+    cs_natural_map map = cs_no_defect();
+    cs_set_bounds bounds = cs_bounds_of(state, block);
+    for (int s = 0; s < count; s++) cs_add_set(&bounds, &sets[s], block, &map);
     inspection->natural_map[block] = map.impulse;
     inspection->natural_map_scaled[block] = map.scaled;
     inspection->worst_row[block] = map.worst.row;

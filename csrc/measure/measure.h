@@ -17,26 +17,14 @@
 
 #include "core/loop.h"
 #include "distributed/ranks.h"
+#include "measure/coupled_sets.h"
 #include "problem/products.h"
-
-/* Delta_s and rho_s of one coupled set, and its first row in the block. */
-typedef struct cs_set_defect {
-    double impulse, rho;
-    int row;
-} cs_set_defect;
 
 /* The velocity by which the set violates its law [m/s]; 0 for an impulse that moves nothing. */
 static inline double cs_defect_velocity(const cs_set_defect *set)
 {
     return set->impulse == 0 ? 0 : set->impulse / set->rho;
 }
-
-typedef struct cs_natural_map {
-    double impulse, velocity, scaled; /* the three natural maps */
-    int64_t worst_block;              /* the block with the largest `scaled`; -1 without blocks */
-    cs_set_defect worst;              /* the coupled set of that block */
-    int met;                          /* Delta_s <= tau_s for every coupled set */
-} cs_natural_map;
 
 /* Room for sums over the parts of the problem (cs_sum_over_parts). */
 typedef struct cs_part_sums {
@@ -122,11 +110,11 @@ const cs_natural_map *cs_natural_map_of(cs_state *state);
 const cs_natural_map *cs_natural_map_and_residual(cs_state *state, const double *velocity,
                                                   double *xi);
 
-/* Adds one coupled set of a block to the maximum `map`, which begins as CS_NO_DEFECT. The sets of all blocks are added
- * in their order: of equally large ones, the first is the worst. */
-#define CS_NO_DEFECT ((cs_natural_map){.worst_block = -1, .met = 1})
-void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
-                   cs_natural_map *map);
+/* What the sets of a block are compared with. */
+static inline cs_set_bounds cs_bounds_of(const cs_state *state, int64_t block)
+{
+    return (cs_set_bounds){state->rtol, state->atol, state->scale[block], 1};
+}
 
 /* The same for all sets of the blocks begin .. end - 1, at state->xi. */
 void cs_add_defects(const cs_state *state, int64_t begin, int64_t end, cs_natural_map *map);
@@ -181,30 +169,8 @@ typedef struct cs_scale_data {
  * as zero. */
 void cs_find_scales(const cs_scale_data *data);
 
-/* tau_s of a coupled set of this block. */
-static inline double cs_tolerance_of(const cs_state *state, int64_t block, double rho)
-{
-    return state->atol + state->rtol * rho * state->scale[block];
-}
-
-/* Rounding units in the rounding floor. */
-enum { CS_FLOOR_UNITS = 4 };
-
 /* Rounding units that an entry of b may be wrong by, because b is the result of a computation, too. */
 enum { CS_B_UNITS = 64 };
-
-/* The rounding floor of the natural map: the largest Delta_s that rounding errors alone may cause.
- *
- *     phi_s = 4 eps max(rho_s (|A| |lambda| + |b|)_s + |lambda_s|) */
-typedef struct cs_floor {
-    double scaled; /* the largest phi_s / (rho_s V) over islands that P_C(0) does not solve */
-    int64_t block; /* its block; -1 if there is none */
-    double
-        missed; /* the same for the sets with Delta_s > tau_s, with the iterates' rounding unit for eps */
-    int64_t missed_block;
-    int reachable; /* whether phi_s <= tau_s for every set */
-    int only_floor; /* whether Delta_s <= phi_s, with that unit, for every set with Delta_s > tau_s */
-} cs_floor;
 
 /* The rounding floor at the state, whose lambda and xi must be known, by the threads of `shared` and of the state, with
  * the same bits for any number. `unit` is the rounding unit of the iterates. `magnitude` (rows) and `velocity`

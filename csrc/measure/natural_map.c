@@ -18,7 +18,6 @@ CS_INLINE int block_defects(const cs_state *state, const cs_block_group *group, 
                             void (*prox)(int, double *, const double *, const double *),
                             cs_set_defect *sets)
 {
-    int count = 0;
     int64_t row = group->first_row + index * rows;
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
 
@@ -27,18 +26,8 @@ CS_INLINE int block_defects(const cs_state *state, const cs_block_group *group, 
     for (int i = 0; i < rows; i++) step[i] = z[i] = lambda[i] - rho[i] * xi[i];
     prox(rows, z, cs_state_parameters(state, group, index), NULL);
 
-    /* Take the largest change of each set. Where the prox leaves the step unchanged, the change is rho xi;
-     * computing the difference instead would cancel digits. */
-    for (int i = 0; i < rows; i++) {
-        cs_set_defect *set = &sets[coupled_set[i]];
-        if (coupled_set[i] == count) {
-            *set = (cs_set_defect){.rho = rho[i], .row = i};
-            count++;
-        }
-        double change = z[i] == step[i] ? rho[i] * fabs(xi[i]) : fabs(lambda[i] - z[i]);
-        if (change > set->impulse || isnan(change)) set->impulse = change; /* a NaN stays */
-    }
-    return count;
+    /* Take the largest change of each set. */
+    return cs_defects_of_step(rows, coupled_set, lambda, xi, rho, step, z, sets);
 }
 
 int cs_block_defects(const cs_state *state, const cs_block_group *group, int64_t index,
@@ -56,72 +45,17 @@ CS_INLINE int disc_defects(const cs_state *state, const cs_block_group *group, i
     return block_defects(state, group, index, 3, coupled_set, cs_prox_disc_f64, sets);
 }
 
-void cs_add_defect(const cs_state *state, const cs_set_defect *set, int64_t block,
-                   cs_natural_map *map)
-{
-    double scale = set->rho * state->scale[block];
-    /* A NaN, or an infinite scale, which would make any distance vanish: the map becomes NaN, and the first
-     * such set is reported. */
-    if (isnan(set->impulse) || isnan(map->impulse) || !isfinite(scale)) {
-        int first = !isnan(map->impulse);
-        *map = (cs_natural_map){
-            NAN, NAN, NAN, first ? block : map->worst_block, first ? *set : map->worst, 0};
-        return;
-    }
-
-    /* The worst set has the largest scaled map, or, if all are zero, the largest impulse. */
-    double scaled = scale == 0 && set->rho > 0 ? 0 : set->impulse > 0 ? set->impulse / scale : 0;
-    int nothing = map->scaled == 0 && set->impulse > map->worst.impulse;
-    if (scaled > map->scaled || nothing || map->worst_block < 0) {
-        map->worst_block = block;
-        map->worst = *set;
-    }
-
-    /* Update the three maxima. */
-    map->impulse = fmax(map->impulse, set->impulse);
-    map->scaled = fmax(map->scaled, scaled);
-    if (set->rho > 0) map->velocity = fmax(map->velocity, set->impulse / set->rho);
-
-    /* Test the tolerance. An island that P_C(0) solves is skipped: the solver returns P_C(0) for it,
-     * whatever the iterate is. */
-    if (scale == 0 && set->rho > 0) return;
-    if (!(set->impulse <= cs_tolerance_of(state, block, set->rho))) map->met = 0;
-}
-
-/* Whether cs_add_defect certainly changes nothing: a set below the maxima, by a margin for their rounding. Most sets are:
+/* Whether cs_add_set certainly changes nothing: a set below the maxima, by a margin for their rounding. Most sets are:
  * this saves their divisions. Where some number is a NaN, or zero, the answer is no. */
-static inline int is_below(const cs_state *state, const cs_set_defect *set, int64_t block,
+static inline int is_below(const cs_set_bounds *bounds, const cs_set_defect *set,
                            const cs_natural_map *map)
 {
     const double margin = 0.75;
-    double scale = set->rho * state->scale[block];
+    double scale = set->rho * bounds->scale;
     return set->impulse <= map->impulse && isfinite(scale) &&
            set->impulse < margin * map->scaled * scale &&
            set->impulse < margin * map->velocity * set->rho &&
-           (!map->met || set->impulse <= cs_tolerance_of(state, block, set->rho));
-}
-
-/* map <- the maximum over the blocks before those of `next`, which it holds, and over the blocks of `next`, which
- * follow: the same as if all their sets had been added to one maximum. */
-static void join(cs_natural_map *map, const cs_natural_map *next)
-{
-    /* A NaN of earlier blocks stays, that of later ones replaces everything. */
-    if (isnan(map->impulse) || next->worst_block < 0) return;
-    if (isnan(next->impulse) || map->worst_block < 0) {
-        *map = *next;
-        return;
-    }
-
-    /* The worst set, and the maxima. */
-    int nothing = map->scaled == 0 && next->scaled == 0;
-    if (next->scaled > map->scaled || (nothing && next->worst.impulse > map->worst.impulse)) {
-        map->worst_block = next->worst_block;
-        map->worst = next->worst;
-    }
-    map->impulse = fmax(map->impulse, next->impulse);
-    map->velocity = fmax(map->velocity, next->velocity);
-    map->scaled = fmax(map->scaled, next->scaled);
-    map->met = map->met && next->met;
+           (!map->met || set->impulse <= cs_bounds_tolerance(bounds, set->rho));
 }
 
 /* What ranks tell each other of their maps. */
@@ -157,7 +91,7 @@ void cs_join_natural_maps(cs_ranks *ranks, cs_natural_map *map)
     if (!all) return;
 
     /* The maxima, where a NaN stays, and the worst set. */
-    *map = CS_NO_DEFECT;
+    *map = cs_no_defect();
     for (int r = 0; r < cs_ranks_count(ranks); r++) {
         const double *rank = all + r * CS_RANKS_NUMBERS;
         int nan = isnan(map->impulse) || isnan(rank[IMPULSE]);
@@ -183,8 +117,9 @@ typedef struct pieces {
 CS_INLINE void add_sets(const cs_state *state, const cs_set_defect *sets, int count, int64_t block,
                         cs_natural_map *map)
 {
+    cs_set_bounds bounds = cs_bounds_of(state, block);
     for (int s = 0; s < count; s++)
-        if (!is_below(state, &sets[s], block, map)) cs_add_defect(state, &sets[s], block, map);
+        if (!is_below(&bounds, &sets[s], map)) cs_add_set(&bounds, &sets[s], block, map);
 }
 
 /* Adds the blocks first .. last - 1 of a group to the map. */
@@ -214,7 +149,7 @@ static void map_piece(void *context, int64_t piece, int64_t begin, int64_t end)
     /* A few blocks at a time, whose xi the cache still has. */
     pieces *all = context;
     const cs_state *state = all->state;
-    cs_natural_map map = CS_NO_DEFECT;
+    cs_natural_map map = cs_no_defect();
     for (int64_t from = begin; from < end; from += CS_PRODUCT_PIECE) {
         int64_t to = end - from < CS_PRODUCT_PIECE ? end : from + CS_PRODUCT_PIECE;
         if (all->velocity)
@@ -227,8 +162,8 @@ static void map_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 
 void cs_join_map_pieces(cs_state *state, const cs_natural_map *map, int64_t count)
 {
-    state->natural_map = CS_NO_DEFECT;
-    for (int64_t p = 0; p < count; p++) join(&state->natural_map, &map[p]);
+    state->natural_map = cs_no_defect();
+    for (int64_t p = 0; p < count; p++) cs_follow_map(&state->natural_map, &map[p]);
     cs_join_natural_maps(state->ranks, &state->natural_map);
     state->have_natural_map = 1;
 }

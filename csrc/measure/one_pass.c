@@ -90,7 +90,7 @@ static void map_ready(const cs_one_pass *pass, const cs_state *state, int64_t af
         int64_t begin = pass->ready[i] * PIECE;
         int64_t end = blocks - begin < PIECE ? blocks : begin + PIECE;
         cs_residual_of_blocks(state->problem, state->lambda, state->b, velocity, begin, end, xi);
-        pass->map[pass->ready[i]] = CS_NO_DEFECT;
+        pass->map[pass->ready[i]] = cs_no_defect();
         cs_add_defects(state, begin, end, &pass->map[pass->ready[i]]);
     }
 }

@@ -9,48 +9,6 @@
 #include <float.h>
 #include <math.h>
 
-/* floors <- phi_s of each coupled set of one block. Returns the number of sets. */
-static int block_floors(const cs_state *state, const cs_block_group *group, int64_t index,
-                        const double *magnitude, double *floors)
-{
-    int64_t row = cs_group_row(group, index);
-    int count = 0;
-    for (int i = 0; i < group->rows; i++) {
-        int s = group->coupled_set[i];
-        double here = state->rho[row + i] * magnitude[row + i] + fabs(state->lambda[row + i]);
-        if (s == count) floors[count++] = 0;
-        floors[s] = fmax(floors[s], CS_FLOOR_UNITS * DBL_EPSILON * here);
-    }
-    return count;
-}
-
-/* Adds one coupled set to the floor. `units`: the iterates' rounding unit over eps. */
-static void add_set(const cs_state *state, const cs_set_defect *set, int64_t block, double phi,
-                    double units, cs_floor *found)
-{
-    double tolerance = cs_tolerance_of(state, block, set->rho);
-    double velocity = set->rho * state->scale[block], scaled = phi / velocity;
-    if (!isfinite(velocity) || !isfinite(phi)) { /* no statement is possible */
-        found->reachable = found->only_floor = 0;
-        return;
-    }
-
-    /* The floor of the test, in double precision. */
-    if (phi > tolerance) found->reachable = 0;
-    if (scaled > found->scaled) {
-        found->scaled = scaled;
-        found->block = block;
-    }
-    if (set->impulse <= tolerance) return;
-
-    /* Where the set misses its tolerance, the floor of the iterates, in their own precision. */
-    if (units * phi / velocity > found->missed) {
-        found->missed = units * phi / velocity;
-        found->missed_block = block;
-    }
-    if (!(set->impulse <= units * phi)) found->only_floor = 0; /* also for a NaN */
-}
-
 /* The floors of the pieces of a loop over all blocks. */
 typedef struct floors {
     const cs_state *state;
@@ -59,31 +17,27 @@ typedef struct floors {
     cs_floor piece[CS_LOOP_PIECES];
 } floors;
 
-#define NO_FLOOR ((cs_floor){.block = -1, .missed_block = -1, .reachable = 1, .only_floor = 1})
-
 /* Adds the sets of one block. */
 static void add_block(const floors *all, const cs_block_group *group, int64_t index,
                       cs_floor *found)
 {
     const cs_state *state = all->state;
-    int64_t block = group->first_block + index;
+    int64_t block = group->first_block + index, row = cs_group_row(group, index);
     cs_set_defect sets[CS_MAX_ROWS];
     double phi[CS_MAX_ROWS];
-    int count = block_floors(state, group, index, all->magnitude, phi);
+    cs_set_bounds bounds = cs_bounds_of(state, block);
+    bounds.units = all->units;
+    int count = cs_floors_of_block(group->rows, group->coupled_set, state->lambda + row,
+                                   state->rho + row, all->magnitude + row, phi);
     cs_block_defects(state, group, index, sets);
-
-    /* A set without a speed to compare with, which P_C(0) solves or nothing moves, has no floor. */
-    for (int s = 0; s < count; s++)
-        if (state->scale[block] > 0 && sets[s].rho > 0)
-            add_set(state, &sets[s], block, phi[s], all->units, found);
-        else if (!(sets[s].impulse <= state->atol)) found->only_floor = 0;
+    for (int s = 0; s < count; s++) cs_add_floor(&bounds, &sets[s], block, phi[s], found);
 }
 
 static void find_piece(void *context, int64_t piece, int64_t begin, int64_t end)
 {
     floors *all = context;
     const cs_problem *problem = all->state->problem;
-    cs_floor found = NO_FLOOR;
+    cs_floor found = cs_no_floor();
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
         int64_t k, last;
@@ -91,22 +45,6 @@ static void find_piece(void *context, int64_t piece, int64_t begin, int64_t end)
         for (; k < last; k++) add_block(all, group, k, &found);
     }
     all->piece[piece] = found;
-}
-
-/* found <- the floor of the blocks before those of `next`, which it holds, and of the blocks of `next`. Of equally high
- * floors, the first counts. */
-static void join(cs_floor *found, const cs_floor *next)
-{
-    if (next->scaled > found->scaled) {
-        found->scaled = next->scaled;
-        found->block = next->block;
-    }
-    if (next->missed > found->missed) {
-        found->missed = next->missed;
-        found->missed_block = next->missed_block;
-    }
-    found->reachable = found->reachable && next->reachable;
-    found->only_floor = found->only_floor && next->only_floor;
 }
 
 /* What ranks tell each other of their floors. */
@@ -155,8 +93,8 @@ cs_floor cs_find_floor(const cs_state *state, const cs_shared_products *shared, 
     all.units = unit / DBL_EPSILON;
     cs_magnitude(shared, state->problem, state->lambda, state->b, velocity, magnitude);
     cs_loop(state->threads, blocks, find_piece, &all);
-    cs_floor found = NO_FLOOR;
-    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) join(&found, &all.piece[p]);
+    cs_floor found = cs_no_floor();
+    for (int64_t p = 0; p < cs_loop_pieces(blocks); p++) cs_follow_floor(&found, &all.piece[p]);
     join_ranks(state->ranks, &found);
     return found;
 }

@@ -177,7 +177,8 @@ static PyObject *get_impulses(answer_object *self, void *unused)
     return Py_XNewRef(impulses);
 }
 
-/* The figures of the evaluated impulses; NULL with an error set. */
+/* The figures of the evaluated impulses, which the solve may know while it leaves the arrays for later; NULL with an error
+ * set. */
 static const cs_result *evaluated(answer_object *self)
 {
     if (!self->later || self->result.evaluated) return &self->result;

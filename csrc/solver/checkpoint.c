@@ -219,8 +219,7 @@ cs_status cs_load_run(cs_run *run, const cs_saved *saved, cs_error *error)
     if (saved->balance) load_balance(solver, saved->balance);
 
     /* b, impulses and velocities. */
-    if (saved->b)
-        solver->packing.backend->put_data(solver->packing.state, saved->b, solver->parameters);
+    if (saved->b) solver->packing.backend->correct_b(solver->packing.state, saved->b);
     load_points(solver, saved);
     solver->packing.products = number->products;
     run->iteration->load(run, number);

@@ -43,6 +43,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
         .first = budget->made,
         .last_poll = budget->start,
         .last_checkpoint = budget->start,
+        .at_once = solver->at_once,
         .state = cs_state_of(solver),
         .error = error,
         .start = INFINITY,
@@ -54,6 +55,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
 
     /* How iterates are judged, the stagnation test, and the floating-point mode. */
     run.over_factors = iteration && iteration->of_sweeps && cs_judges_over_factors(solver);
+    run.there = iteration && !iteration->needs_state && !budget->is_link && solver->judge.there;
     run.patience = cs_patience_of(solver, &run.stagnation);
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (solver->ranks) {
@@ -92,20 +94,36 @@ static int take_first(cs_run *run)
     return run->state.have_natural_map = 1;
 }
 
+/* There is another iterate. */
+static void forget(cs_run *run) { run->confirmed = run->evaluated = 0; }
+
 void cs_run_evaluate(cs_run *run)
 {
-    run->known = run->evaluated = 1;
+    run->known = run->confirmed = run->evaluated = 1;
     if (take_first(run)) return;
     run->budget->clock_is_old = 1;
     fetch(run);
     cs_evaluate(run->solver, &run->state);
 }
 
+/* Computes the natural map of the present iterate from J and M^-1 as given: on a device along with its rounding floor if
+ * this may be the `last` iterate of a solve with a tolerance. */
+static void confirm(cs_run *run, int last)
+{
+    if (!run->there) {
+        cs_run_evaluate(run);
+        return;
+    }
+    run->budget->clock_is_old = 1;
+    run->known = run->confirmed = 1;
+    cs_judge_there(run->solver, &run->state, last && !run->solver->fixed_iterations);
+}
+
 void cs_run_measure(cs_run *run)
 {
     run->budget->clock_is_old = 1;
     if (run->over_factors && cs_measure_over_factors(run->solver, &run->state)) run->known = 1;
-    else cs_run_evaluate(run);
+    else confirm(run, 0);
 }
 
 /* Whether the stop rule holds. What is measured over the factors is confirmed with J and M^-1 as given: if it does not
@@ -114,11 +132,25 @@ static int is_converged(cs_run *run)
 {
     cs_solver *solver = run->solver;
     if (!cs_stop_rule(solver, &run->state, run->number)) return 0;
-    if (solver->stop->of_sweep || run->evaluated) return 1;
-    cs_run_evaluate(run);
+    if (solver->stop->of_sweep || run->confirmed) return 1;
+    confirm(run, 1);
     if (cs_stop_rule(solver, &run->state, run->number)) return 1;
     cs_packing_refresh(&solver->packing);
     return 0;
+}
+
+/* Tells the backend what will be asked of the iterate to which the sweeps of a call lead, if that is known before. */
+static void expect(const cs_run *run, cs_sweep_call *call, cs_measure_call *measure,
+                   cs_verdict_call *verdict)
+{
+    const cs_solver *solver = run->solver;
+    int64_t end = run->number - 1 + call->most;
+    int last = end == solver->options.max_iterations;
+    int checks = end % solver->options.check_every == 0;
+    if (solver->fixed_iterations || solver->stop->of_sweep || !(last || checks)) return;
+    cs_expect_judgement(solver, last, measure, verdict);
+    call->verdict = verdict;
+    if (run->over_factors && !last) call->measure = measure;
 }
 
 void cs_run_sweep(cs_run *run, cs_sweep_call *call)
@@ -126,7 +158,12 @@ void cs_run_sweep(cs_run *run, cs_sweep_call *call)
     /* The sweeps; `previous` is the iterate before them. */
     cs_solver *solver = run->solver;
     cs_packing *packing = &solver->packing;
+    cs_measure_call measure;
+    cs_verdict_call verdict;
     if (solver->previous) cs_packing_get(packing, solver->previous);
+    call->measure = NULL;
+    call->verdict = NULL;
+    if (run->there) expect(run, call, &measure, &verdict);
     run->status = cs_packing_sweep(packing, call, run->error);
     if (run->status) return;
     run->stats = call->stats;
@@ -153,7 +190,7 @@ static cs_status look_for_ray(cs_run *run, cs_error *error)
 {
     cs_solver *solver = run->solver;
     double since = cs_check_begins(solver, run->budget);
-    if (!run->evaluated) fetch(run);
+    if (!run->evaluated && !run->there) fetch(run);
     run->evaluated = 0;
     cs_status status = cs_test_growth(solver, run->number, &run->proven, error);
     run->budget->clock_is_old = 1;
@@ -172,7 +209,7 @@ static cs_status record_at(cs_run *run, int due, cs_error *error)
     int known = run->known, every = solver->options.measure_every > 0;
     int measured = due || (every && run->number % solver->options.measure_every == 0);
     if (!run->known && measured && cs_history_needs_state(&solver->history)) {
-        if (run->number == solver->options.max_iterations) cs_run_evaluate(run);
+        if (run->number == solver->options.max_iterations) confirm(run, 1);
         else cs_run_measure(run);
     }
     cs_status status = record(run, since, error);
@@ -196,7 +233,8 @@ static cs_status check(cs_run *run, int checks, cs_error *error)
     int needs_state = run->iteration->needs_state || (decides && !solver->stop->of_sweep);
     double since = needs_state ? cs_check_begins(solver, run->budget) : 0;
     run->known = 0;
-    if (run->iteration->needs_state || (last && needs_state)) cs_run_evaluate(run);
+    if (run->iteration->needs_state) cs_run_evaluate(run);
+    else if (last && needs_state) confirm(run, 1);
     else if (needs_state) cs_run_measure(run);
     if (decides) run->converged = is_converged(run);
     if (needs_state) cs_check_ends(solver, run->budget, since);
@@ -381,7 +419,7 @@ static int stagnates(cs_run *run, cs_step step, cs_result *result)
     int64_t patience = (int64_t)fmax(run->patience, run->budget->patience * made);
 
     /* The test; it needs the natural map of the present iterate. */
-    if (exhausted && !run->known) cs_run_evaluate(run);
+    if (exhausted && !run->known) confirm(run, 1);
     if (!run->known) return 0;
     double scaled = cs_natural_map_of(&run->state)->scaled;
     if (!cs_stagnation_test(stagnation, run->number, scaled, patience) && !exhausted) return 0;
@@ -395,7 +433,7 @@ static int estimate_alternative(cs_run *run)
 {
     const cs_budget *budget = run->budget;
     cs_cancellation cancellation = {.is_cancelled = cs_run_is_cancelled, .context = run};
-    run->evaluated = 0;
+    forget(run);
     run->budget->clock_is_old = 1;
     run->status = budget->alternative(budget->alternative_context, &cancellation, &run->alternative,
                                       run->error);
@@ -521,7 +559,7 @@ static cs_step advance(cs_run *run, cs_status *status)
     run->to_judge = 0;
     cs_step step = run->iteration->step(run);
     if (step == CS_DIVERGED) step = roll_back(run);
-    run->evaluated = 0; /* a step may evaluate where it begins */
+    forget(run); /* a step may evaluate where it begins */
 
     /* Its time, from which the number of sweeps in the next call follows. */
     double seconds = end_step(run);
@@ -542,7 +580,7 @@ static void prepare_next(cs_run *run, cs_step step)
     run->step_began = cs_recent_seconds(run->budget);
     if (!run->iteration->next || (undone && !run->iteration->next_after_loss)) return;
     run->iteration->next(run);
-    run->evaluated = 0;
+    forget(run);
     if (run->finished || run->status) (void)end_step(run);
 }
 
@@ -599,7 +637,7 @@ static int changes_stage(cs_run *run, cs_result *result)
     if (run->stagnation) cs_stagnation_begin(run->stagnation);
     for (int i = 0; i < 3; i++) result->band[i] = NAN;
     result->outcome = CS_MAX_ITERATIONS;
-    run->evaluated = 0;
+    forget(run);
     return 1;
 }
 
@@ -698,18 +736,22 @@ static int is_incomplete(const cs_history *history)
     return 0;
 }
 
-/* Evaluates the present iterate, unless that has been done since it was reached. */
+/* Evaluates the present iterate, unless that has been done since it was reached. What the caller asks for of xi is
+ * evaluated here. */
 static void evaluate_end(cs_run *run, cs_result *result)
 {
-    /* On several ranks without a tolerance only measures read the impulses from here on: they go where they are handed out. */
     cs_solver *solver = run->solver;
+    if (run->there) confirm(run, 1);
+    if (run->there && !result->residual_velocities) return;
+
+    /* On several ranks without a tolerance only measures read the impulses from here on: they go where they are handed out. */
     int direct = solver->fixed_iterations && !run->evaluated && cs_ranks_count(solver->ranks) > 1;
     if (direct && result->impulses) {
         cs_packing_get(&solver->packing, result->impulses);
         run->state.lambda = result->impulses;
     } else if (!run->evaluated) fetch(run);
     if (cs_settle(solver) || !run->evaluated) cs_evaluate_result(solver, &run->state);
-    run->known = run->evaluated = 1;
+    run->known = run->confirmed = run->evaluated = 1;
 }
 
 /* Fills the figures of the result, with the state of the returned impulses if that is asked for, or if the last row of
@@ -718,10 +760,12 @@ static int hand_out_figures(cs_run *run, int restored, cs_result *result)
 {
     cs_solver *solver = run->solver;
     int asked = restored || cs_is_asked_for(solver, run->budget, result);
-    int evaluates = asked || is_incomplete(&solver->history);
+    int known = run->there && run->confirmed;
+    int evaluates = asked || known || is_incomplete(&solver->history);
     double since = asked ? cs_check_begins(solver, run->budget) : cs_seconds(run->budget);
     if (evaluates) evaluate_end(run, result);
     cs_hand_out(solver, evaluates ? &run->state : NULL, run->number, result);
+    if (run->there && run->evaluated) cs_hand_out_arrays(solver, result);
     if (restored || is_incomplete(&solver->history)) complete_last_row(run, restored);
     if (asked) cs_check_ends(solver, run->budget, since);
     else cs_leave_out(run->budget, since);
@@ -734,6 +778,23 @@ static void hand_out_impulses(const cs_run *run, cs_result *result)
     if (run->state.lambda != result->impulses) cs_hand_out_impulses(run->solver, result);
 }
 
+/* The caller's impulses, and velocities that no evaluation has handed out: from the backend, unless they have been fetched. */
+static void hand_out_iterate(cs_run *run, int evaluated, cs_result *result)
+{
+    cs_solver *solver = run->solver;
+    const cs_packing *packing = &solver->packing;
+    int here = run->there ? run->evaluated : evaluated;
+    if (here || is_unpacked(run)) hand_out_impulses(run, result);
+    else if (result->impulses) cs_packing_get(packing, result->impulses);
+    if (run->there) {
+        if (result->velocity_change && !here)
+            packing->backend->verdicts->velocity(packing->state, result->velocity_change);
+        return;
+    }
+    if (!result->impulses && result->velocity_change) fetch(run);
+    cs_hand_out_velocity(solver, result->impulses ? result->impulses : solver->lambda, result);
+}
+
 /* Fills the result with the present iterate. */
 static cs_status hand_out(cs_run *run, int restored, cs_result *result)
 {
@@ -743,11 +804,7 @@ static cs_status hand_out(cs_run *run, int restored, cs_result *result)
     if (status) return status;
     int evaluated = hand_out_figures(run, restored, result);
 
-    /* The impulses: from the backend, unless they have been fetched. */
-    if (evaluated || is_unpacked(run)) hand_out_impulses(run, result);
-    else if (result->impulses) cs_packing_get(&solver->packing, result->impulses);
-    if (!result->impulses && result->velocity_change) fetch(run);
-    cs_hand_out_velocity(solver, result->impulses ? result->impulses : solver->lambda, result);
+    hand_out_iterate(run, evaluated, result);
 
     /* The final outcome. */
     double since = cs_check_begins(solver, run->budget);
@@ -765,11 +822,12 @@ cs_status cs_run_end(cs_run *run, cs_status status, cs_result *result)
     /* Restore the best iterate. The last one is kept as a candidate for a proof that there is no solution. */
     cs_solver *solver = run->solver;
     int restores = !status && run->best_number >= 0 && !run->converged;
+    solver->at_once = run->there ? run->at_once : 0;
     if (restores) {
-        fetch(run);
+        if (!run->there) fetch(run);
         cs_keep_for_rays(solver);
         run->iteration->restore(run);
-        run->evaluated = 0;
+        forget(run);
     }
 
     /* Fill the result. */

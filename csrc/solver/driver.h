@@ -38,7 +38,9 @@ typedef struct cs_run {
     cs_sweep_stats stats; /* of the last sweep */
     int64_t number;       /* iterations so far */
     int over_factors;     /* whether iterates before the last one are judged over what is packed */
-    int known;            /* whether the method knows the natural map of the present iterate, and */
+    int there;            /* whether a device gives the verdicts (judge.there) */
+    int known;            /* whether the method knows the natural map of the present iterate; */
+    int confirmed;        /* whether that is the one from J and M^-1 as given, and */
     int evaluated; /* whether `state`, lambda, xi and velocity are those of the present iterate */
     int to_judge;  /* set by a step whose iterate shall be judged, whatever check_every is */
     int finished;  /* set by `next` if there is no further step */
@@ -108,7 +110,8 @@ cs_status cs_run_iterate(cs_run *run, cs_result *result);
 /* Computes xi and `state` of the present iterate. */
 void cs_run_evaluate(cs_run *run);
 
-/* Computes the natural map of the present iterate alone: over what is packed if that suffices, which costs less. */
+/* Computes the natural map of the present iterate alone: over what is packed if that suffices, which costs less, or on a
+ * device. */
 void cs_run_measure(cs_run *run);
 
 /* The number of sweeps that one call may make, including the present one: up to the next sweep that is judged,

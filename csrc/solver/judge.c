@@ -133,7 +133,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
         solver->judge.immovable_blocks = count_immovable(solver);
     int immovable = cs_has_immovable_rows(problem, solver->setup_threads, solver->factors.rho);
     solver->judge.immovable_row = cs_ranks_any(solver->ranks, immovable);
-    solver->judge.handed_over = 0;
+    solver->judge.handed_over = solver->judge.handed_there = 0;
     cs_find_responses(problem, solver->factors.rho, solver->setup_threads, solver->judge.response);
     return take_pieces(solver, error);
 }
@@ -151,7 +151,7 @@ void cs_judge_scales(cs_solver *solver)
     cs_judge *judge = &solver->judge;
     if (judge->begun) return;
     judge->begun = 1;
-    judge->handed_over = 0;
+    judge->handed_over = judge->handed_there = 0;
 
     /* Scratch that is in use neither before the first iteration nor, without a tolerance, at all. */
     cs_scale_data data = {
@@ -180,6 +180,11 @@ void cs_judge_scales(cs_solver *solver)
         cs_loop_copy(data.threads, judge->scale, judge->outer_scale, problem->blocks,
                      sizeof(double));
     else cs_find_scales(&data);
+
+    /* Whether some island rests. */
+    judge->rests = 0;
+    for (int64_t k = 0; k < problem->blocks && !judge->rests; k++)
+        judge->rests = judge->scale[k] == 0;
 }
 
 void cs_judge_begin(cs_solver *solver)
@@ -190,15 +195,14 @@ void cs_judge_begin(cs_solver *solver)
     judge->ray.kept = 0;
     judge->ray.certificate.proof = CS_NO_PROOF;
     judge->settles = 0;
+    judge->there = judge->possible_there;
     if (judge->outer_scale) judge->begun = 0;
     if (solver->fixed_iterations) return;
 
     /* V, unless it is that of the last solve, and whether cs_settle has work. */
     cs_judge_scales(solver);
-    judge->settles = judge->immovable_row;
-    for (int64_t k = 0; k < solver->problem->blocks && !judge->settles; k++)
-        judge->settles = judge->scale[k] == 0;
-    judge->settles = cs_ranks_any(solver->ranks, judge->settles);
+    judge->settles = cs_ranks_any(solver->ranks, judge->immovable_row || judge->rests);
+    judge->there = judge->there && !judge->settles;
 
     /* The b that counts as zero in immovable rows. */
     double largest_b = 0;
@@ -363,26 +367,71 @@ int cs_judges_over_factors(const cs_solver *solver)
     return natural_map && !solver->judge.immovable_row && !records(solver, needs_state);
 }
 
+/* The rounding unit of the iterates. */
+static double rounding_unit(const cs_solver *solver)
+{
+    return solver->packing.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+/* What asks for the natural map of an iterate over the factors, and for a verdict on it. V is known where it is needed. */
+static cs_measure_call measure_call(const cs_solver *solver, int scales)
+{
+    const cs_judge *judge = &solver->judge;
+    int fixed = solver->fixed_iterations;
+    return (cs_measure_call){
+        .rtol = fixed ? 0 : solver->options.rtol,
+        .atol = fixed ? 0 : solver->options.atol,
+        .scale = scales ? judge->scale : NULL,
+        .new_scale = scales && !judge->handed_over,
+    };
+}
+
+static cs_verdict_call verdict_call(const cs_solver *solver, int floor)
+{
+    const cs_judge *judge = &solver->judge;
+    int fixed = solver->fixed_iterations;
+    return (cs_verdict_call){
+        .rtol = fixed ? 0 : solver->options.rtol,
+        .atol = fixed ? 0 : solver->options.atol,
+        .unit = floor ? rounding_unit(solver) : 0,
+        .scale = judge->scale,
+        .new_scale = !judge->handed_there,
+    };
+}
+
+void cs_expect_judgement(const cs_solver *solver, int last, cs_measure_call *measure,
+                         cs_verdict_call *verdict)
+{
+    *measure = measure_call(solver, 1);
+    *verdict = verdict_call(solver, last);
+}
+
 int cs_measure_over_factors(cs_solver *solver, cs_state *state)
 {
     /* V, where it is asked for. */
-    cs_judge *judge = &solver->judge;
     const cs_packing *packing = &solver->packing;
     if (!packing->state || !packing->backend->measure) return 0;
     int scales = !solver->fixed_iterations || records(solver, needs_scales);
     if (scales) cs_judge_scales(solver);
-    cs_measure_call call = {
-        .rtol = state->rtol,
-        .atol = state->atol,
-        .scale = scales ? judge->scale : NULL,
-        .new_scale = scales && !judge->handed_over,
-    };
 
     /* The natural map. */
+    cs_measure_call call = measure_call(solver, scales);
     if (!packing->backend->measure(packing->state, &call, &state->natural_map)) return 0;
-    judge->handed_over = scales;
+    solver->judge.handed_over = scales;
     state->have_natural_map = 1;
     return 1;
+}
+
+void cs_judge_there(cs_solver *solver, cs_state *state, int floor)
+{
+    const cs_packing *packing = &solver->packing;
+    cs_judge_scales(solver);
+    cs_verdict_call call = verdict_call(solver, floor);
+    packing->backend->verdicts->judge(packing->state, &call);
+    solver->judge.handed_there = 1;
+    state->natural_map = call.map;
+    state->have_natural_map = 1;
+    if (floor) solver->judge.floor = call.floor;
 }
 
 /* ---- rays ---------------------------------------------------------------------------------------- */
@@ -394,26 +443,70 @@ static int judges_by_velocity(const cs_solver *solver)
     return !solver->fixed_iterations && solver->stop == &cs_measure_natural_map;
 }
 
-/* max |x_i - y_i| / (rho_i V): the distance between two vectors of impulses (rows), in units of the impulses that
- * stop the speed V. `y` NULL: zero. Collective. */
-static double growth(const cs_solver *solver, const double *x, const double *y)
+/* Whether some |x_i - y_i| is at least `least` rho_i V: the distance between two vectors of impulses (rows), in units of
+ * the impulses that stop the speed V. `y` NULL: zero. Collective. */
+static int are_apart(const cs_solver *solver, const double *x, const double *y, double least)
 {
     const cs_problem *problem = solver->problem;
-    double largest = 0;
+    int apart = 0;
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        for (int64_t k = 0; k < group->count; k++) {
+        for (int64_t k = 0; k < group->count && !apart; k++) {
             double scale = solver->judge.scale[group->first_block + k];
             int64_t row = cs_group_row(group, k);
             for (int i = 0; i < group->rows; i++, row++) {
-                double unit = solver->factors.rho[row] * scale,
-                       change = fabs(x[row] - (y ? y[row] : 0));
-                if (unit > 0 && change > largest * unit) largest = change / unit;
+                double unit = solver->factors.rho[row] * scale;
+                apart |= unit > 0 && fabs(x[row] - (y ? y[row] : 0)) >= least * unit;
             }
         }
     }
-    cs_ranks_largest(solver->ranks, &largest, 1);
-    return largest;
+    return cs_ranks_any(solver->ranks, apart);
+}
+
+/* The same for the iterate that is judged, one that was kept before, or the change from that one. */
+static int has_grown(const cs_solver *solver, cs_ray_part what, double least)
+{
+    const cs_packing *packing = &solver->packing;
+    const double *here = solver->lambda, *kept = solver->judge.ray.earlier;
+    if (solver->judge.there)
+        return packing->backend->verdicts->has_grown(packing->state, what, least);
+    return are_apart(solver, what == CS_RAY_KEPT ? kept : here, what == CS_RAY_CHANGE ? kept : NULL,
+                     least);
+}
+
+/* Whether a device says that the direction `here` x lambda + `kept` x (what was kept) needs no test. */
+static int is_hopeless(const cs_solver *solver, double here, double kept, int friction)
+{
+    const cs_packing *packing = &solver->packing;
+    cs_ray_call call = {
+        .here = here,
+        .kept = kept,
+        .friction = friction,
+        .rtol = solver->options.rtol,
+        .atol = solver->options.atol,
+        .nearly = NEARLY,
+    };
+    return solver->judge.there && packing->backend->verdicts->is_hopeless(packing->state, &call);
+}
+
+/* solver->lambda and ray.earlier <- the iterate and what was kept, if they are on a device. */
+static void fetch_for_rays(cs_solver *solver)
+{
+    const cs_packing *packing = &solver->packing;
+    if (!solver->judge.there) return;
+    cs_packing_get(packing, solver->lambda);
+    if (solver->judge.ray.kept)
+        packing->backend->verdicts->get_ray(packing->state, solver->judge.ray.earlier);
+}
+
+/* Keeps the iterate for later tests. */
+static void keep(cs_solver *solver)
+{
+    const cs_packing *packing = &solver->packing;
+    size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
+    if (solver->judge.there) packing->backend->verdicts->keep_ray(packing->state);
+    else if (bytes) memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
+    solver->judge.ray.kept = 1; /* also on a rank without rows */
 }
 
 int64_t cs_next_ray(const cs_solver *solver)
@@ -468,16 +561,16 @@ cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_erro
     int64_t rows = solver->problem->rows;
     cs_status status = CS_OK;
     double least = STEADY * (double)number;
-    if (ray->kept && growth(solver, solver->lambda, ray->earlier) >= least) {
+    if (ray->kept && has_grown(solver, CS_RAY_CHANGE, least) && !is_hopeless(solver, 1, -1, 0)) {
         double *direction = ray->earlier;
+        fetch_for_rays(solver);
         for (int64_t i = 0; i < rows; i++) direction[i] = solver->lambda[i] - direction[i];
         status = prove(solver, direction, number, 0, error);
     }
     *proven = ray->certificate.proof == CS_PROVES_INFEASIBLE;
 
     /* Keep these impulses for the next test. */
-    if (rows) memcpy(ray->earlier, solver->lambda, sizeof(double) * (size_t)rows);
-    ray->kept = 1;
+    keep(solver);
     ray->next = 2 * number;
     return status;
 }
@@ -495,10 +588,7 @@ static void take_proof(const cs_solver *solver, cs_result *result)
 
 void cs_keep_for_rays(cs_solver *solver)
 {
-    size_t bytes = sizeof(double) * (size_t)solver->problem->rows;
-    if (!judges_by_velocity(solver)) return;
-    if (bytes) memcpy(solver->judge.ray.earlier, solver->lambda, bytes);
-    solver->judge.ray.kept = 1; /* also on a rank without rows */
+    if (judges_by_velocity(solver)) keep(solver);
 }
 
 /* cs_try_ray with `steps` refinement steps. */
@@ -552,6 +642,8 @@ static cs_status prove_by_iterates(cs_solver *solver, int64_t number, int unsati
     int first = unsatisfied ? 0 : 1, attempts = ray->kept ? 5 : 2;
     cs_status status = CS_OK;
     for (int a = first; a < attempts && !status && ray->certificate.proof == CS_NO_PROOF; a++) {
+        if (is_hopeless(solver, parts[a][0], parts[a][1], friction)) continue;
+        fetch_for_rays(solver);
         for (int64_t i = 0; i < solver->problem->rows; i++) {
             double candidate = parts[a][0] * solver->lambda[i] + parts[a][1] * ray->earlier[i];
             int driven =
@@ -607,10 +699,9 @@ static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied
     int proven = 0;
 
     /* If the impulses did not grow, the solve only needs more iterations. */
-    double grown = growth(solver, solver->lambda, NULL);
-    if (solver->judge.ray.kept)
-        grown = fmax(grown, growth(solver, solver->judge.ray.earlier, NULL));
-    if (grown < GROWN && !unsatisfied) return CS_OK;
+    int grown = has_grown(solver, CS_RAY_HERE, GROWN);
+    if (!grown && solver->judge.ray.kept) grown = has_grown(solver, CS_RAY_KEPT, GROWN);
+    if (!grown && !unsatisfied) return CS_OK;
 
     /* Test the candidates. */
     cs_status status = prove_by_iterates(solver, number, unsatisfied, 0, error);
@@ -622,10 +713,10 @@ static cs_status prove_at_end(cs_solver *solver, int64_t number, int unsatisfied
     return status;
 }
 
-/* The rounding unit of the iterates. */
-static double rounding_unit(const cs_solver *solver)
+static cs_floor floor_here(const cs_solver *solver, const cs_state *state)
 {
-    return solver->packing.dtype == CS_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    return cs_find_floor(state, &solver->products, rounding_unit(solver), solver->judge.magnitude,
+                         solver->velocity);
 }
 
 cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state, cs_result *result,
@@ -644,8 +735,7 @@ cs_status cs_find_verdict(cs_solver *solver, cs_budget *budget, cs_state *state,
 
     /* Whether rounding errors alone exceed the tolerance, and whether some immovable row cannot satisfy b. */
     int met = result->outcome == CS_CONVERGED, late = result->outcome == CS_MAX_SECONDS;
-    cs_floor floor = cs_find_floor(state, &solver->products, rounding_unit(solver),
-                                   solver->judge.magnitude, solver->velocity);
+    cs_floor floor = solver->judge.there ? solver->judge.floor : floor_here(solver, state);
     int inaccurate = met ? !floor.reachable : floor.only_floor;
     int unsatisfied = has_unsatisfied_row(solver);
 

@@ -30,6 +30,15 @@ int cs_judges_over_factors(const cs_solver *solver);
 /* The same for this iterate: state->natural_map <- its natural map. Returns 0 if there is none. */
 int cs_measure_over_factors(cs_solver *solver, cs_state *state);
 
+/* Fills the calls by which a backend computes the judgement of an iterate along with the sweeps that lead to it: over the
+ * factors, or (judge.there) from J and M^-1 as given, the only one of the `last` iterate. V must be known. */
+void cs_expect_judgement(const cs_solver *solver, int last, cs_measure_call *measure,
+                         cs_verdict_call *verdict);
+
+/* Where a device gives verdicts in this solve (judge.there): state->natural_map <- that of the packed iterate, from J and
+ * M^-1 as given; with `floor` solver->judge.floor <- its rounding floor. */
+void cs_judge_there(cs_solver *solver, cs_state *state, int floor);
+
 /* The number of threads that the evaluation of an iterate may use now. */
 int cs_judge_threads(const cs_solver *solver);
 
@@ -61,12 +70,13 @@ void cs_evaluate_result(cs_solver *solver, cs_state *state);
 
 /* The test whether the growth of the impulses proves that there is no solution. It runs after few iterations only:
  * cs_next_ray returns the next one (INT64_MAX: none), and cs_ray_is_due whether it has been reached. cs_test_growth
- * runs the test after iteration `number`, with the impulses solver->lambda. */
+ * runs the test after iteration `number`, with the impulses solver->lambda, or (judge.there) those on the device. */
 int64_t cs_next_ray(const cs_solver *solver);
 int cs_ray_is_due(const cs_solver *solver, int64_t number);
 cs_status cs_test_growth(cs_solver *solver, int64_t number, int *proven, cs_error *error);
 
-/* Keeps solver->lambda as a candidate for a proof at the end, in addition to the better iterate that is returned. */
+/* Keeps solver->lambda, or (judge.there) the packed iterate, as a candidate for a proof at the end, in addition to the better
+ * iterate that is returned. */
 void cs_keep_for_rays(cs_solver *solver);
 
 /* Tests whether a direction (rows) that a method found proves that there is no solution (`proven`). `ray` NULL: tests

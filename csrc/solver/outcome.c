@@ -90,11 +90,9 @@ int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_r
     return !solver->fixed_iterations || budget->is_link || result->residual_velocities || several;
 }
 
-/* result <- the natural map and the arrays of an evaluated iterate. */
-static void hand_out_state(const cs_solver *solver, cs_state *state, cs_result *result)
+/* result <- the natural map of an iterate. */
+static void hand_out_state(cs_state *state, cs_result *result)
 {
-    /* The figures of the natural map. */
-    const cs_problem *problem = solver->problem;
     const cs_natural_map *map = cs_natural_map_of(state);
     result->evaluated = 1;
     result->natural_map = map->impulse;
@@ -102,13 +100,16 @@ static void hand_out_state(const cs_solver *solver, cs_state *state, cs_result *
     result->worst_block = map->worst_block;
     result->worst_row = map->worst.row;
     result->worst_velocity = cs_defect_velocity(&map->worst);
+}
 
-    /* The caller's arrays. */
+void cs_hand_out_arrays(const cs_solver *solver, cs_result *result)
+{
+    const cs_problem *problem = solver->problem;
+    int threads = cs_judge_threads(solver);
     size_t size = sizeof(double);
     double *xi = result->residual_velocities, *velocity = result->velocity_change;
-    if (xi) cs_loop_copy(state->threads, xi, solver->xi, problem->rows, size);
-    if (velocity)
-        cs_loop_copy(state->threads, velocity, solver->velocity, problem->velocities, size);
+    if (xi) cs_loop_copy(threads, xi, solver->xi, problem->rows, size);
+    if (velocity) cs_loop_copy(threads, velocity, solver->velocity, problem->velocities, size);
     if (solver->ghosts) cs_ranks_take_ghosts(solver->ranks, solver->velocity, solver->ghosts);
 }
 
@@ -125,7 +126,9 @@ void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, cs_re
     result->natural_map = result->natural_map_scaled = result->worst_velocity = NAN;
     result->worst_block = -1;
     result->worst_row = 0;
-    if (state) hand_out_state(solver, state, result);
+    if (!state) return;
+    hand_out_state(state, result);
+    if (!solver->judge.there) cs_hand_out_arrays(solver, result);
 }
 
 void cs_hand_out_impulses(const cs_solver *solver, cs_result *result)
@@ -207,7 +210,8 @@ cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *p
     cs_state state = cs_state_of(solver);
     state.ranks = NULL;
     cs_evaluate_result(solver, &state);
-    hand_out_state(solver, &state, result);
+    hand_out_state(&state, result);
+    cs_hand_out_arrays(solver, result);
     result->worst_block = cs_ranks_contact(solver->ranks, result->worst_block);
     return CS_OK;
 }

@@ -22,7 +22,7 @@ static double correct(cs_solver *solver)
     backend->get_data(packing->state, before);
     cs_packing_get(packing, solver->lambda);
     cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
-    backend->put_data(packing->state, solver->xi, solver->parameters);
+    backend->correct_b(packing->state, solver->xi);
     backend->subtract_products(packing->state);
     backend->get_data(packing->state, after);
 

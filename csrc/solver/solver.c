@@ -299,6 +299,16 @@ static cs_status pack_values(cs_solver *solver, extent what, cs_pack_request *re
     return pack_with_backend(solver, request, budget->control, error);
 }
 
+/* Whether a device gives the verdicts on iterates: those of methods whose iterate is the packed one throughout. Others read
+ * solver->lambda. */
+static int may_be_judged_there(const cs_solver *solver)
+{
+    const cs_verdicts *verdicts = solver->packing.backend->verdicts;
+    const cs_method *method = solver->method;
+    return verdicts && !method->each && (method->steps || !method->own) &&
+           verdicts->possible(solver->packing.state);
+}
+
 /* Prepares sweeps: R, the scheme, the backend's packing, and the method's own state. */
 static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_error *error)
 {
@@ -353,6 +363,8 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
             status = cs_points_take(solver, steps->points(solver), steps->scalars, error);
         if (!status)
             cs_packing_put_steps(&solver->packing, solver->factors.r, solver->factors.step);
+        if (!status) solver->judge.possible_there = may_be_judged_there(solver);
+        solver->at_once = 0;
         solver->factors.scale = 1;
         solver->before_method = cs_arena_position(&solver->arena);
         solver->points_before_method = solver->packing.points;
@@ -742,7 +754,8 @@ static cs_status load_impulses(cs_solver *solver, const double *initial, cs_erro
     int64_t rows = solver->problem->rows;
     cs_status status = CS_OK;
     if (initial) status = take_rows(solver, "initial", initial, solver->lambda, error);
-    else cs_loop_copy(cs_judge_threads(solver), solver->lambda, NULL, rows, sizeof(double));
+    else if (!solver->judge.there) /* nobody reads it otherwise */
+        cs_loop_copy(cs_judge_threads(solver), solver->lambda, NULL, rows, sizeof(double));
     if (status) return status;
     int settled = cs_settle(solver);
     if (sweeps(solver))
@@ -879,6 +892,7 @@ cs_status cs_solver_begin_with(cs_solver *solver, const signed char *index_set, 
 
 int cs_solver_evaluates(const cs_solver *solver)
 {
+    if (solver->judge.possible_there) return 0;
     return !solver->fixed_iterations || cs_history_needs_state(&solver->history);
 }
 

@@ -56,8 +56,13 @@ typedef struct cs_judge {
     double *of_part;         /* (parts of the problem): scratch; NULL without parts */
     int alone;               /* whether the prox of a set calls the caller's code: one thread */
     int begun;               /* whether `scale` is that of this solve, */
-    int handed_over;         /* and whether the backend has it */
-    double *scale;           /* (blocks): V of the block's island in this solve */
+    int handed_over;         /* whether the backend has it for maps over the factors, */
+    int handed_there;        /* and for verdicts on a device */
+    int rests;               /* whether `scale` is 0 somewhere: an island that P_C(0) solves */
+    int possible_there,
+        there;      /* whether a device may give verdicts (cs_verdicts); and does in this solve */
+    cs_floor floor; /* of the last verdict there */
+    double *scale;  /* (blocks): V of the block's island in this solve */
     const double *outer_scale; /* (blocks): V from an enclosing problem, used instead; or NULL */
     double *speed, *largest, *reach; /* (blocks): scratch */
     double *magnitude;               /* (rows): scratch */
@@ -162,6 +167,8 @@ struct cs_solver {
     int together;   /* not divided, because a control looks at every iterate of the whole */
     cs_arena given; /* copies of the caller's lists, which are kept if the problem changes */
     double setup_seconds;
+    int64_t
+        at_once; /* sweeps of a call at the end of the last solve, for the next one; 0: not known */
     signed char *index_found; /* (rows): of the last solve; NULL: the method takes no index sets */
 };
 
@@ -224,8 +231,12 @@ void cs_hand_out_velocity(const cs_solver *solver, const double *impulses, cs_re
 /* result->impulses <- solver->lambda */
 void cs_hand_out_impulses(const cs_solver *solver, cs_result *result);
 
-/* Fills the figures of the result, and what follows from a state that is known; `state` NULL: none is. */
+/* Fills the figures of the result, and those that follow from a state that is known; `state` NULL: none is. */
 void cs_hand_out(const cs_solver *solver, cs_state *state, int64_t number, cs_result *result);
+
+/* The caller's xi and velocity change <- those of an evaluated iterate. cs_hand_out calls it unless a device has judged the
+ * iterate (judge.there): then they may not be here. */
+void cs_hand_out_arrays(const cs_solver *solver, cs_result *result);
 
 /* Sweeps between two refreshes (cs_refresh). In single precision the velocities u that sweeps keep beside
  * lambda drift away from it, by rounding errors of many small updates. In mixed precision u is computed with

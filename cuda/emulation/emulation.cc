@@ -38,6 +38,11 @@ __asm__(".text\n"
 #include <ucontext.h>
 #endif
 
+/* Launches since the process began, and captures of them. */
+static std::atomic<long long> launches_so_far{0};
+void cs_count_launch(void) { launches_so_far++; }
+long long cs_launches(void) { return launches_so_far; }
+
 namespace emulation
 {
 thread_local indices now;

@@ -275,7 +275,6 @@ def check_that_impulses_stay(spheres, scheme, dtype):
     """They are handed out without a copy on the processor, and nothing changes them afterwards."""
     solver = cs.Solver(spheres, scheme=scheme, dtype=dtype, **FIXED, **EMULATED)
     result = solver.solve()
-    solver.device_impulses()  # the map of blocks is made once
     before = kernels.moved()
     array = solver.device_impulses()
     assert kernels.moved()[:2] == before[:2]
