@@ -138,7 +138,11 @@ def numba_loop(parallel):
 
 
 def device_ways():
-    """Options of each way of a device, by its name."""
+    """Options of each way of a device, by its name.
+
+    In double precision, 32 problems of 20 contacts need more shared memory than a block has, unless
+    the contacts are compressed.
+    """
     return {
         f"device, {per}, {dtype}{', compressed' if compressed else ''}": {
             "per": per,
@@ -148,6 +152,7 @@ def device_ways():
         for dtype in ("float32", "float64")
         for compressed in (False, True)
         for per in ("thread", "half_warp", "warp")
+        if compressed or dtype == "float32" or per != "thread"
     }
 
 
