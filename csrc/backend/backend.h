@@ -150,7 +150,7 @@ typedef struct cs_verdicts {
     void (*velocity)(void *state, double *velocity);
 
     /* For proofs that there is no solution: keep lambda, and read what was kept (rows). Whether some impulse of those that
-     * `what` says is at least `least` rho V, with the V of the last call of `judge`. */
+     * `what` says is at least `least` rho V, with the V of the last `judge` or `measure`. */
     void (*keep_ray)(void *state);
     void (*get_ray)(const void *state, double *impulses);
     int (*has_grown)(void *state, cs_ray_part what, double least);

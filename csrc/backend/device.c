@@ -511,7 +511,14 @@ static int ends_early(const cs_on_device *d, const cs_device_state *end, int64_t
 /* Asks for the natural map over the factors, which comes with the next report. */
 static void ask_for_map(cs_on_device *d, const cs_measure_call *call)
 {
+    /* V, also for tests of growth, which follow. */
     cs_device_map *map = d->map_there;
+    if (d->judges && call->scale && d->verdict.blocks) d->verdict.bounds.scale = call->scale[0];
+    if (d->judges && call->scale && call->new_scale)
+        cs_device_upload(d, (void *)(uintptr_t)d->verdict.scale, call->scale,
+                         (size_t)d->verdict.blocks * sizeof(double));
+
+    /* The maps of all groups. */
     for (int g = 0; g < d->packed.problem->block_groups; g++) {
         const cs_packed_group *group = &d->packed.group[g];
         if (!group->slots) continue;
