@@ -248,6 +248,8 @@ def solve_batch(
         Store contact frames and lever arms in place of J, as `Solver` does, where all contacts of a
         set are between rigid bodies. A thread of a device then needs half the shared memory.
         Impulses differ from those without it by rounding, and have the same bits on every device.
+        Whether contacts are stored so is decided for all of a shape and set in the batch: the bits
+        of a problem may depend on the others.
     dtype
         ``"float64"`` or ``"float32"``. Solutions are judged in double precision.
     threads

@@ -133,9 +133,28 @@ static cudaError_t keep_memory(void)
     return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
+/* What launches ask of the device. */
+static cudaError_t look_at_device(cs_queue *queue)
+{
+    const struct {
+        int *number;
+        cudaDeviceAttr which;
+    } each[] = {
+        {&queue->processors, cudaDevAttrMultiProcessorCount},
+        {&queue->most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+        {&queue->generation, cudaDevAttrComputeCapabilityMajor},
+    };
+    int device = 0;
+    cudaError_t result = cudaGetDevice(&device);
+    for (const auto &one : each)
+        if (result == cudaSuccess) result = cudaDeviceGetAttribute(one.number, one.which, device);
+    return result;
+}
+
 static cs_status open_queue(cs_queue *queue, cs_error *error)
 {
     cudaError_t result = keep_memory();
+    if (result == cudaSuccess) result = look_at_device(queue);
     if (result == cudaSuccess)
         result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
     if (result == cudaSuccess) return CS_OK;

@@ -50,6 +50,9 @@ struct cs_queue {
 #if defined(__CUDACC__)
     cudaStream_t stream = nullptr;
     cudaError_t failure = cudaSuccess; /* the first one */
+    /* Of the device: multiprocessors, bytes that a block may share, and the major number of its compute capability. */
+    int processors = 0, most_shared = 0, generation = 0;
+    std::vector<const void *> allowed; /* kernels that may share as much as the device allows */
 #else
     emulation::machine machine;
 #endif
@@ -66,49 +69,41 @@ inline void cs_check(cs_queue *queue, cudaError_t result)
     if (queue->failure == cudaSuccess) queue->failure = result;
 }
 
-/* A number that the device tells of itself. */
-inline int64_t cs_attribute(cs_queue *queue, cudaDeviceAttr which)
-{
-    int device = 0, number = 0;
-    cudaError_t result = cudaGetDevice(&device);
-    if (result == cudaSuccess) result = cudaDeviceGetAttribute(&number, which, device);
-    cs_check(queue, result);
-    return number;
-}
-
 /* The multiprocessors of the device. */
-inline int64_t cs_processors(cs_queue *queue)
-{
-    return cs_attribute(queue, cudaDevAttrMultiProcessorCount);
-}
+inline int64_t cs_processors(const cs_queue *queue) { return queue->processors; }
 
 /* The most memory that a block may share, in bytes. */
-inline int64_t cs_most_shared(cs_queue *queue)
-{
-    return cs_attribute(queue, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-}
+inline int64_t cs_most_shared(const cs_queue *queue) { return queue->most_shared; }
 
 /* Lets blocks of a kernel share as much as the device allows, beside what the kernel itself declares. The limit belongs to the
- * kernel, not to a launch: it is always the same, so that threads of the caller cannot lower it for each other. */
+ * kernel, not to a launch: it is always the same, so that threads of the caller cannot lower it for each other. `fills`:
+ * as many blocks as possible are wanted, rather than a larger first-level cache. */
 template <class... parameters>
-cudaError_t cs_allow_shared(cs_queue *queue, void (*kernel)(parameters...))
+cudaError_t cs_allow_shared(cs_queue *queue, void (*kernel)(parameters...), bool fills)
 {
+    const void *own = (const void *)kernel;
+    for (const void *known : queue->allowed)
+        if (known == own) return cudaSuccess;
     cudaFuncAttributes about = {};
     cudaError_t result = cudaFuncGetAttributes(&about, kernel);
-    if (result != cudaSuccess) return result;
-    int most = (int)(cs_most_shared(queue) - (int64_t)about.sharedSizeBytes);
-    cs_check(queue, cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                         cudaSharedmemCarveoutMaxShared));
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    if (result == cudaSuccess && fills)
+        result = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                      cudaSharedmemCarveoutMaxShared);
+    if (result == cudaSuccess)
+        result = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      queue->most_shared - (int)about.sharedSizeBytes);
+    if (result == cudaSuccess) queue->allowed.push_back(own);
+    return result;
 }
 
-/* How many blocks of a kernel, each with so many bytes of shared memory, all multiprocessors hold at once. */
+/* How many blocks of a kernel that is launched together, each with so many bytes of shared memory, all multiprocessors hold at
+ * once. */
 template <class... parameters>
 int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int threads,
                            int64_t bytes = 0)
 {
     int each = 0;
-    cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
+    cudaError_t result = bytes ? cs_allow_shared(queue, kernel, false) : cudaSuccess;
     if (result == cudaSuccess)
         result =
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)bytes);
@@ -124,7 +119,7 @@ void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int thread
 {
     if (!blocks && !together) return;
     cs_count_launch();
-    cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
+    cudaError_t result = bytes ? cs_allow_shared(queue, kernel, !together) : cudaSuccess;
     cudaLaunchAttribute cooperative = {};
     cooperative.id = cudaLaunchAttributeCooperative;
     cooperative.val.cooperative = 1;
@@ -140,14 +135,15 @@ void cs_launch_shared(cs_queue *queue, bool together, int64_t blocks, int thread
 }
 
 /* Launches a kernel whose blocks share so many bytes; with `early`, on GPUs that can, they may start before the kernel before
- * it has ended (programmatic launch: compute capability 9.0). */
+ * it has ended (programmatic launch: compute capability 9.0). Code for older GPUs, which newer ones translate, does not
+ * wait for that kernel. */
 template <class... parameters, class... arguments>
 void cs_launch_early(cs_queue *queue, bool early, int64_t blocks, int threads, int64_t bytes,
                      void (*kernel)(parameters...), const arguments &...given)
 {
     if (!blocks) return;
     cs_count_launch();
-    cudaError_t result = bytes ? cs_allow_shared(queue, kernel) : cudaSuccess;
+    cudaError_t result = bytes ? cs_allow_shared(queue, kernel, true) : cudaSuccess;
     cudaLaunchAttribute programmatic = {};
     programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     programmatic.val.programmaticStreamSerializationAllowed = 1;
@@ -157,7 +153,9 @@ void cs_launch_early(cs_queue *queue, bool early, int64_t blocks, int threads, i
     config.dynamicSmemBytes = (size_t)bytes;
     config.stream = queue->stream;
     config.attrs = &programmatic;
-    config.numAttrs = early && cs_attribute(queue, cudaDevAttrComputeCapabilityMajor) >= 9;
+    cudaFuncAttributes about = {};
+    if (early && result == cudaSuccess) result = cudaFuncGetAttributes(&about, kernel);
+    config.numAttrs = early && queue->generation >= 9 && about.ptxVersion >= 90;
     if (result == cudaSuccess) result = cudaLaunchKernelEx(&config, kernel, given...);
     cs_check(queue, result);
 }

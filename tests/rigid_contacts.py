@@ -5,11 +5,16 @@ import numpy as np
 import contactsolve as cs
 
 
-def rigid_problem(seed, kind, contacts=7, bodies=4, sets=None):
-    """A problem whose contacts can be compressed: "planar", "spheres" or "solids"."""
+def rigid_problem(seed, kind, contacts=7, bodies=4, sets=None, loop=False):
+    """A problem whose contacts can be compressed: "planar", "spheres" or "solids".
+
+    With `loop` the first contact is between a body and itself.
+    """
     rng = np.random.default_rng(seed)
     pairs = np.stack([rng.integers(0, bodies, contacts), rng.integers(-1, bodies, contacts)], 1)
     pairs[pairs[:, 0] == pairs[:, 1], 1] = -1
+    if loop:
+        pairs[0] = 0
     size = 2 if kind == "planar" else 3
     normal = rng.normal(size=(contacts, size))
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)

@@ -47,6 +47,13 @@ static cs_status take_dense(cs_on_device *d, cs_arena *arena, cs_error *error)
     return status;
 }
 
+/* The kind of all sets, as their kernels are told; -1: there are several. */
+static int set_of(const cs_on_device *d)
+{
+    int set = d->lists.set;
+    return set >= 0 && d->single_prox ? (int)cs_kind_in_single((cs_set_kind)set) : set;
+}
+
 /* Lays out sweeps by dataflow. `why` <- why not; `text` has room for a sentence. */
 static cs_status take_dataflow(cs_on_device *d, cs_arena *arena, char *text, size_t size,
                                const char **why, cs_error *error)
@@ -60,10 +67,8 @@ static cs_status take_dataflow(cs_on_device *d, cs_arena *arena, char *text, siz
 
     /* Blocks of threads, and what they keep. */
     cs_flow_plan *plan = &lists->plan;
-    int set = lists->set;
-    if (set >= 0 && d->single_prox) set = (int)cs_kind_in_single((cs_set_kind)set);
-    d->device->plan(d->queue, d->packed.dtype, &d->packed.group[lists->group], set, lists->several,
-                    plan);
+    d->device->plan(d->queue, d->packed.dtype, &d->packed.group[lists->group], set_of(d),
+                    lists->several, plan);
     if (plan->blocks) return CS_OK;
     snprintf(text, size,
              "a warp needs %lld bytes of shared memory for its contacts, and a block has %lld",
@@ -96,7 +101,7 @@ static cs_status take_regions(cs_on_device *d, cs_arena *arena, char *text, size
 
     /* All blocks are resident. */
     int64_t blocks = d->device->resident(d->queue, d->packed.dtype,
-                                         &d->packed.group[d->lists.group], d->lists.set, shared);
+                                         &d->packed.group[d->lists.group], set_of(d), shared);
     if (d->lists.region.count <= blocks) return CS_OK;
     snprintf(text, size, "the order has %lld regions, and %lld blocks run at the same time",
              (long long)d->lists.region.count, (long long)blocks);

@@ -452,12 +452,16 @@ static int64_t iterates_of(const cs_on_device *d)
 
 cs_status cs_device_copy_all(cs_on_device *d, int64_t points, const double *rho, cs_error *error)
 {
-    /* Where memory is short, launches keep fewer iterates. */
+    /* Where memory is short, launches keep fewer iterates, and the host judges. */
     cs_arena scratch = {0};
     d->most_sweeps = iterates_of(d);
     cs_status status = check_room(d, points, rho, &scratch, error);
     if (status && d->lists.way && d->most_sweeps > CS_FLOW_LEAST_SWEEPS) {
         d->most_sweeps = CS_FLOW_LEAST_SWEEPS;
+        status = check_room(d, points, rho, &scratch, error);
+    }
+    if (status && d->judges) {
+        d->judges = 0;
         status = check_room(d, points, rho, &scratch, error);
     }
     if (status) {

@@ -18,7 +18,7 @@ CS_INLINE int block_defects(const cs_state *state, const cs_block_group *group, 
                             void (*prox)(int, double *, const double *, const double *),
                             cs_set_defect *sets)
 {
-    int64_t row = group->first_row + index * rows;
+    int64_t row = cs_group_row(group, index);
     const double *lambda = state->lambda + row, *xi = state->xi + row, *rho = state->rho + row;
 
     /* Take the prox step z = prox(lambda - rho xi). */
@@ -127,7 +127,7 @@ static void add_blocks(const cs_state *state, const cs_block_group *group, int64
                        int64_t last, cs_natural_map *map)
 {
     cs_set_defect sets[CS_MAX_ROWS];
-    int discs = group->set->kind == CS_SET_disc && group->rows == 3;
+    int discs = cs_prox_is_short(group->set->kind) && group->rows == 3;
     for (int64_t k = first; k < last && discs; k++)
         add_sets(state, sets, disc_defects(state, group, k, sets), group->first_block + k, map);
     for (int64_t k = first; k < last && !discs; k++)

@@ -338,6 +338,13 @@ static void describe_parts(cs_packed *packed, int g, cs_local local)
     int spatial = group->rows == 3 && group->dof[0] == 6, flat = group->rows == 2;
     group->factors.handedness = 1;
     if (!has_kernel(packed, g, local) || group->partners != CS_PAIR || !(spatial || flat)) return;
+
+    /* Visits of compressed contacts add to both bodies: these are not one. */
+    const cs_block_group *blocks = &packed->problem->block_group[g];
+    for (int64_t k = 0; k < blocks->count; k++) {
+        int64_t first = moving_body(blocks, k, 0);
+        if (first >= 0 && first == moving_body(blocks, k, 1)) return;
+    }
     cs_choose_form(packed, g, &group->factors.form, &group->factors.handedness);
     if (!group->factors.handedness) group->factors.handedness = 1;
 }

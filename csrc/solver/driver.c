@@ -475,9 +475,9 @@ static int sweeps_on_device(const cs_solver *solver)
 /* The number of sweeps that the next call may make, if the last one made `made` sweeps in so many seconds: as many as
  * fit into half of the time between two polls, but at most twice as many as before, because their speed may
  * change. The processes of a network begin and end with each call, so that its calls become longer, and sooner; those of a
- * device become longer sooner, and begin with more than one sweep. */
+ * device become longer sooner, and begin with more than one sweep, unless the problem is so large that a sweep takes long. */
 #define NETWORK_SECONDS 0.1
-enum { GROWTH = 2, FAR_GROWTH = 16, DEVICE_FIRST = 16 };
+enum { GROWTH = 2, FAR_GROWTH = 16, DEVICE_FIRST = 16, DEVICE_FIRST_ROWS = 1 << 20 };
 static int64_t next_at_once(const cs_solver *solver, int64_t made, double seconds)
 {
     int by_network = solver->network.name != NULL;
@@ -519,7 +519,8 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     /* As many as fit between two polls. */
     int polls = (control && control->poll) || run->budget->deadline < INFINITY;
     int64_t fit = run->at_once;
-    if (!fit) fit = sweeps_on_device(solver) ? DEVICE_FIRST : 1;
+    int large = solver->problem->rows > DEVICE_FIRST_ROWS;
+    if (!fit) fit = sweeps_on_device(solver) && !large ? DEVICE_FIRST : 1;
     return polls ? lesser(most, fit) : most;
 }
 

@@ -162,6 +162,22 @@ def test_a_verdict_has_the_bits_of_the_processor(name, dtype):
             same_verdict(there, judged_here(problem, there.impulses, **options))
 
 
+@pytest.mark.parametrize("way", ["graph", "dataflow"])
+def test_compliance_in_mixed_precision(way):
+    """A refresh takes compliance out of the b of batches once, as on the processor."""
+    given = cs.scenarios.ball_grid(3)
+    compliance = np.full(given.b.shape, 0.02 * np.max(given.Minv))
+    problem = cs.Problem(
+        given.J, given.Minv, given.b, given.mu, bodies=given.bodies, compliance=compliance
+    )
+    options = {**COLORED, "rtol": 1e-9, "dtype": "mixed", "islands": False, "max_iterations": 500}
+    here = cs.solve(problem, **options)
+    there = cs.solve(problem, device_sweeps=way, **options, **EMULATED)
+    assert here.converged
+    assert there.converged
+    np.testing.assert_allclose(there.impulses, here.impulses, atol=1e-7 * abs(here.impulses).max())
+
+
 def test_islands_with_speeds_of_their_own():
     given = cs.scenarios.ball_grid(2)
     bodies = [np.where(given.bodies >= 0, given.bodies + i * 8, -1) for i in range(3)]

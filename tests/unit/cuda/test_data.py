@@ -73,6 +73,21 @@ def test_a_problem_that_is_too_large_names_the_bytes_before_it_takes_any(spheres
         cs.Solver(spheres, **options).solve()
 
 
+def test_where_memory_is_short_the_processor_judges(spheres):
+    options = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized", **EMULATED}
+    options |= {"rtol": 1e-6, "check_every": 10}
+    with memory(10_000), pytest.raises(MemoryError) as caught:
+        cs.Solver(spheres, **options)
+    with memory(needed_bytes(str(caught.value))):
+        here = cs.Solver(spheres, **options).solve()
+    there = cs.Solver(spheres, **options).solve()
+    assert there.converged
+    assert here.status == there.status
+    assert here.iterations == there.iterations
+    assert here.natural_map_scaled == there.natural_map_scaled
+    np.testing.assert_array_equal(here.impulses, there.impulses)
+
+
 @pytest.fixture(scope="module")
 def batch():
     return [cs.scenarios.box_stack(n) for n in (1, 2, 3)] * 4

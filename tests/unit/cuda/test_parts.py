@@ -196,6 +196,18 @@ def test_compressed_contacts_of_other_sets(kind, per):
     )
 
 
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("per", PER)
+@pytest.mark.parametrize("kind", ["planar", "solids", "spheres"])
+def test_contacts_of_a_body_with_itself_are_general(kind, per, turn):
+    problems = [rigid_problem(n, kind, 5, 3, loop=n % 2 == 0) for n in range(6)]
+    options = {**FIXED, "max_iterations": 8}
+    here = cs.solve_batch(problems, **options)
+    with turns(turn):
+        there = cs.solve_batch(problems, compressed=True, per=per, **EMULATED, **options)
+    same(here, there)
+
+
 @pytest.mark.parametrize("per", PER)
 def test_compressed_problems_roll_back_by_themselves(per):
     problems = rigid("solids", 9)
