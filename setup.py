@@ -88,7 +88,9 @@ COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 # it is wanted (fma).
 # Kernels call functions of other files (cuda/sets.cu). Without -rdc=true, ptxas would compile what
 # is called once for each kernel: ten minutes in place of one.
+# Loops that some arguments of a template never reach (128) are meant.
 NVCC = ["-std=c++17", "-O3", "-rdc=true", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
+NVCC += ["-diag-suppress=128"]
 # A kernel has at least the registers of what it calls: the prox of a set, which is called, must not
 # take more than the visits around it.
 NVCC_OF = {"sets.cu": ["-maxrregcount=64"]}

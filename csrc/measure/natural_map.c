@@ -127,7 +127,7 @@ static void add_blocks(const cs_state *state, const cs_block_group *group, int64
                        int64_t last, cs_natural_map *map)
 {
     cs_set_defect sets[CS_MAX_ROWS];
-    int discs = cs_prox_is_short(group->set->kind) && group->rows == 3;
+    int discs = cs_prox_is_short((cs_set_kind)group->set->kind) && group->rows == 3;
     for (int64_t k = first; k < last && discs; k++)
         add_sets(state, sets, disc_defects(state, group, k, sets), group->first_block + k, map);
     for (int64_t k = first; k < last && !discs; k++)
