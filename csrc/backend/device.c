@@ -323,16 +323,7 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 /* Puts numbers that were given, `rows` for each contact of group g, into the order of visits on the device. */
 static void pack_there(cs_on_device *d, int g, int rows, double *given, void *packed)
 {
-    const cs_packed_group *group = &d->packed.group[g];
-    cs_device_rows numbers = {
-        .block = d->block[g],
-        .slots = group->slots,
-        .lanes = group->lanes,
-        .rows = rows,
-        .single = cs_real(d->packed.dtype) == CS_F32,
-        .packed = packed,
-        .plain = given,
-    };
+    cs_device_rows numbers = cs_device_rows_of(d, g, rows, packed, given);
     d->device->pack(d->queue, &numbers);
 }
 
@@ -354,7 +345,7 @@ static void put(void *state, const double *impulses)
         for (int g = 0; g < problem->block_groups; g++)
             pack_there(d, g, problem->block_group[g].rows,
                        d->verdict.lambda + problem->block_group[g].first_row,
-                       lambda + (size_t)d->packed.group[g].first_impulse * real);
+                       cs_device_impulses(d, g));
         return;
     }
     cs_put_impulses(&d->packed, impulses);
@@ -518,10 +509,7 @@ static void ask_for_map(cs_on_device *d, const cs_measure_call *call)
 {
     /* V, also for tests of growth, which follow. */
     cs_device_map *map = d->map_there;
-    if (d->judges && call->scale && d->verdict.blocks) d->verdict.bounds.scale = call->scale[0];
-    if (d->judges && call->scale && call->new_scale)
-        cs_device_upload(d, (void *)(uintptr_t)d->verdict.scale, call->scale,
-                         (size_t)d->verdict.blocks * sizeof(double));
+    if (d->judges && call->scale) cs_device_take_speeds(d, call->scale, call->new_scale);
 
     /* The maps of all groups. */
     for (int g = 0; g < d->packed.problem->block_groups; g++) {

@@ -121,6 +121,13 @@ cs_status cs_device_copy_all(cs_on_device *d, int64_t points, const double *rho,
 cs_status cs_device_get_there(void *state, const double *impulses, double *to, int *found,
                               cs_error *error);
 
+/* `rows` numbers for each contact of group g: in the order of visits, and as given. */
+cs_device_rows cs_device_rows_of(const cs_on_device *d, int g, int rows, void *packed,
+                                 double *plain);
+
+/* The impulses of group g on the device. */
+void *cs_device_impulses(const cs_on_device *d, int g);
+
 /* to (rows), on the device, <- lambda in the user's order. */
 void cs_device_unpack(cs_on_device *d, double *to);
 
@@ -138,6 +145,9 @@ cs_status cs_device_prepare_verdicts(cs_on_device *d, const cs_pack_request *req
 
 /* Takes the memory of b and the parameters as given, and of verdicts, and copies what does not depend on b. */
 void cs_device_copy_verdict(cs_on_device *d, const double *rho);
+
+/* V (blocks), for verdicts and tests of growth; copied if it is new. */
+void cs_device_take_speeds(cs_on_device *d, const double *scale, int is_new);
 
 /* Asks for the verdict on lambda, which comes with the next report. */
 void cs_device_ask_verdict(cs_on_device *d, const cs_verdict_call *call);

@@ -21,20 +21,33 @@ static cs_status compare(const cs_on_device *d, const double *impulses, int *sam
     return CS_OK;
 }
 
-void cs_device_unpack(cs_on_device *d, double *to)
+cs_device_rows cs_device_rows_of(const cs_on_device *d, int g, int rows, void *packed,
+                                 double *plain)
+{
+    const cs_packed_group *group = &d->packed.group[g];
+    return (cs_device_rows){
+        .block = d->block[g],
+        .slots = group->slots,
+        .lanes = group->lanes,
+        .rows = rows,
+        .single = cs_real(d->packed.dtype) == CS_F32,
+        .packed = packed,
+        .plain = plain,
+    };
+}
+
+void *cs_device_impulses(const cs_on_device *d, int g)
 {
     size_t real = cs_real_size(d->packed.dtype);
+    return (char *)d->program.packed.lambda + (size_t)d->packed.group[g].first_impulse * real;
+}
+
+void cs_device_unpack(cs_on_device *d, double *to)
+{
     for (int g = 0; g < d->packed.problem->block_groups; g++) {
-        const cs_packed_group *group = &d->packed.group[g];
-        cs_device_rows rows = {
-            .block = d->block[g],
-            .slots = group->slots,
-            .lanes = group->lanes,
-            .rows = group->rows,
-            .single = cs_real(d->packed.dtype) == CS_F32,
-            .packed = (char *)d->program.packed.lambda + (size_t)group->first_impulse * real,
-            .plain = to + d->packed.problem->block_group[g].first_row,
-        };
+        cs_device_rows rows =
+            cs_device_rows_of(d, g, d->packed.group[g].rows, cs_device_impulses(d, g),
+                              to + d->packed.problem->block_group[g].first_row);
         d->device->unpack(d->queue, &rows);
     }
 }

@@ -3,6 +3,7 @@
 #include "backend/device_internal.h"
 #include "core/clock.h"
 #include "core/loop.h"
+#include "core/share.h"
 
 /* Sweeps of a launch, between which the caller is asked. */
 enum { SWEEPS_AT_ONCE = 512 };
@@ -31,7 +32,8 @@ typedef struct part_lists {
     const cs_packed *packed;
     int64_t *first; /* where its velocities begin, */
     int32_t *count; /* and how many numbers they are */
-    int32_t *visits, *order;
+    int64_t *visits;
+    int32_t *order; /* the largest first */
     int64_t most_visits[CS_LOOP_PIECES], most_velocities[CS_LOOP_PIECES];
 } part_lists;
 
@@ -46,21 +48,12 @@ static void measure_parts(void *context, int64_t piece, int64_t begin, int64_t e
         for (int64_t r = schedule->part[p]; r < schedule->part[p + 1]; r++)
             visits += schedule->range[r].count;
         lists->count[p] = (int32_t)velocities;
-        lists->visits[p] = (int32_t)visits;
+        lists->visits[p] = visits;
         if (visits > most_visits) most_visits = visits;
         if (velocities > most_velocities) most_velocities = velocities;
     }
     lists->most_visits[piece] = most_visits;
     lists->most_velocities[piece] = most_velocities;
-}
-
-/* Orders the parts by their visits, the largest first; those of one size remain in their sequence. `begin`
- * (most_visits + 2) is scratch, zero. */
-static void order_parts(const part_lists *lists, int64_t parts, int64_t most, int64_t *begin)
-{
-    for (int64_t p = 0; p < parts; p++) begin[most - lists->visits[p] + 1]++;
-    for (int64_t i = 0; i < most; i++) begin[i + 1] += begin[i];
-    for (int64_t p = 0; p < parts; p++) lists->order[begin[most - lists->visits[p]]++] = (int32_t)p;
 }
 
 /* Measures and orders all parts. */
@@ -82,9 +75,11 @@ static cs_status describe_parts(cs_on_device *d, cs_arena *scratch, part_lists *
         if (lists->most_velocities[i] > d->parts.most_velocities)
             d->parts.most_velocities = lists->most_velocities[i];
     }
-    int64_t *begin = cs_arena_take(scratch, d->parts.most_visits + 2, sizeof *begin);
-    if (!begin) return cs_no_workspace(error);
-    order_parts(lists, parts, d->parts.most_visits, begin);
+    int64_t *place = cs_arena_take(scratch, d->parts.most_visits + 2, sizeof *place);
+    int64_t *order = cs_arena_take_unset(scratch, parts, sizeof *order);
+    if (!place || !order) return cs_no_workspace(error);
+    cs_sort_largest_first(parts, lists->visits, d->parts.most_visits, place, order);
+    for (int64_t i = 0; i < parts; i++) lists->order[i] = (int32_t)order[i];
     return CS_OK;
 }
 

@@ -187,14 +187,19 @@ static void move(cs_on_device *d)
     d->moved = 1;
 }
 
+void cs_device_take_speeds(cs_on_device *d, const double *scale, int is_new)
+{
+    cs_device_verdict *v = &d->verdict;
+    if (v->blocks) v->bounds.scale = scale[0];
+    if (is_new)
+        cs_device_upload(d, (void *)(uintptr_t)v->scale, scale, (size_t)v->blocks * sizeof(double));
+}
+
 void cs_device_ask_verdict(cs_on_device *d, const cs_verdict_call *call)
 {
     cs_device_verdict *v = &d->verdict;
     v->bounds = (cs_set_bounds){call->rtol, call->atol, 0, call->unit / DBL_EPSILON};
-    if (v->blocks) v->bounds.scale = call->scale[0];
-    if (call->new_scale)
-        cs_device_upload(d, (void *)(uintptr_t)v->scale, call->scale,
-                         (size_t)v->blocks * sizeof(double));
+    cs_device_take_speeds(d, call->scale, call->new_scale);
     move(d);
     d->device->judge(d->queue, v, call->unit > 0);
     d->judged = 1;

@@ -1,6 +1,6 @@
 #include "measure/one_pass.h"
 
-#include "core/error.h"
+#include "core/counting_sort.h"
 
 #include <string.h>
 
@@ -40,19 +40,6 @@ static void find_ready(const cs_problem *problem, const int64_t *last, int64_t *
     }
 }
 
-/* list (count) <- the items in the order of their places (count), each < places; first (places + 1) <- where those of each
- * place begin. */
-static void sort_by_place(const int64_t *place, int64_t count, int64_t places, int64_t *first,
-                          int64_t *list)
-{
-    for (int64_t i = 0; i <= places; i++) first[i] = 0;
-    for (int64_t i = 0; i < count; i++) first[place[i] + 1]++;
-    for (int64_t i = 0; i < places; i++) first[i + 1] += first[i];
-    for (int64_t i = 0; i < count; i++) list[first[place[i]]++] = i;
-    for (int64_t i = places; i > 0; i--) first[i] = first[i - 1];
-    first[0] = 0;
-}
-
 cs_status cs_one_pass_make(cs_one_pass *pass, const cs_problem *problem, const cs_ranks *ranks,
                            cs_arena *arena, cs_error *error)
 {
@@ -74,8 +61,24 @@ cs_status cs_one_pass_make(cs_one_pass *pass, const cs_problem *problem, const c
     if (!status) {
         find_last(problem, ranks, pieces, last);
         find_ready(problem, last, ready);
-        sort_by_place(last, problem->bodies, pieces + 1, pass->first_body, pass->body);
-        sort_by_place(ready, pieces, pieces + 1, pass->first_ready, pass->ready);
+        cs_counting_sort bodies = {
+            .threads = 1,
+            .count = problem->bodies,
+            .key = last,
+            .keys = pieces + 1,
+            .sorted = pass->body,
+            .start = pass->first_body,
+        };
+        cs_counting_sort ends = {
+            .threads = 1,
+            .count = pieces,
+            .key = ready,
+            .keys = pieces + 1,
+            .sorted = pass->ready,
+            .start = pass->first_ready,
+        };
+        status = cs_sort_by_key(&bodies, &scratch, error);
+        if (!status) status = cs_sort_by_key(&ends, &scratch, error);
     }
     cs_arena_clear(&scratch);
     return status;

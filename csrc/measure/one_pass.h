@@ -17,8 +17,8 @@ enum { CS_ONE_PASS_PIECE = 64 }; /* contacts */
 
 typedef struct cs_one_pass {
     int64_t pieces;
-    int64_t *first_body,
-        *body; /* (pieces + 1), (bodies): those that are complete after each piece */
+    int64_t *first_body, *body; /* (pieces + 2), (bodies): those that are complete after each piece,
+                                 * and those of other ranks */
     int64_t *first_ready,
         *ready; /* (pieces + 2), (pieces): those that are ready after each piece, and at the end */
     cs_natural_map *map; /* (pieces) */

@@ -182,10 +182,7 @@ static void evaluate_arrays(cs_solver *solver, const double *b, cs_result *resul
 
     /* b, and the velocities of contacts. */
     if (b) cs_loop_copy(threads, xi, b, problem->rows, size);
-    for (int g = 0; g < problem->block_groups && !b; g++) {
-        const cs_block_group *group = &problem->block_group[g];
-        cs_loop_copy(threads, xi + group->first_row, group->b, group->count * group->rows, size);
-    }
+    else cs_take_own_b(solver, xi);
     residuals r = {problem, result->impulses, solver->velocity, xi};
     cs_loop(threads, problem->blocks, add_residuals, &r);
 }

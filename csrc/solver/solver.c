@@ -692,12 +692,11 @@ static cs_status take_rows(const cs_solver *solver, const char *name, const doub
     return finite ? CS_OK : check_finite(solver->problem, name, values, error);
 }
 
-/* solver->b <- the problem's own. */
-static void take_own_b(cs_solver *solver)
+void cs_take_own_b(const cs_solver *solver, double *b)
 {
     for (int g = 0; g < solver->problem->block_groups; g++) {
         const cs_block_group *group = &solver->problem->block_group[g];
-        cs_loop_copy(cs_judge_threads(solver), solver->b + group->first_row, group->b,
+        cs_loop_copy(cs_judge_threads(solver), b + group->first_row, group->b,
                      group->count * group->rows, sizeof(double));
     }
 }
@@ -733,7 +732,7 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
     if (new_b || new_parameters) solver->judge.begun = 0;
     if (new_b) loaded->own_b = 0;
     if (b) status = take_rows(solver, "b", b, solver->b, error);
-    else if (new_b) take_own_b(solver);
+    else if (new_b) cs_take_own_b(solver, solver->b);
     if (!status && new_parameters) {
         loaded->own_parameters = 0;
         status = take_parameters(solver, parameters, error);
@@ -775,7 +774,7 @@ cs_status cs_solver_load(cs_solver *solver, const double *b, const double *param
     loaded->own_b = own_b;
     loaded->own_parameters = own_parameters;
     if (!status && b) status = take_rows(solver, "b", b, solver->b, error);
-    else if (!status && !own_b) take_own_b(solver);
+    else if (!status && !own_b) cs_take_own_b(solver, solver->b);
     if (!status && !own_parameters) status = take_parameters(solver, parameters, error);
     return status;
 }

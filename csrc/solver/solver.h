@@ -221,6 +221,9 @@ cs_status cs_connect_packing(cs_solver *solver, cs_error *error);
  * for what an evaluation gives. */
 int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result);
 
+/* b (rows) <- the problem's own. */
+void cs_take_own_b(const cs_solver *solver, double *b);
+
 /* solver->b and solver->parameters <- those given, or (NULL) those of the problem. */
 cs_status cs_solver_load(cs_solver *solver, const double *b, const double *parameters,
                          cs_error *error);
