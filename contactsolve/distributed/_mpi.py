@@ -18,6 +18,8 @@ __all__ = ["communicator"]
 
 # Seconds in which other ranks have to end once messages have failed, before MPI ends them.
 _GRACE = 2.0
+# Seconds in which the launcher forwards what a rank has written; an abort may end it at once.
+_FORWARDING = 1.0
 # Of messages that say that a rank aborts; exchanges have the others.
 _ALARM_TAG = 0
 
@@ -155,6 +157,7 @@ def _duplicate(mpi: Any, comm: Any, timeout: float) -> Any:
                 "communicator of contactsolve\n"
             )
             sys.stderr.flush()
+            sleep(_FORWARDING)
             comm.Abort(1)
         sleep(0.001)
     own.Set_errhandler(mpi.ERRORS_RETURN)
