@@ -6,7 +6,9 @@ import pytest
 import contactsolve as cs
 from agreement import flat, package_set
 from emulated import (
+    DEVICE,
     EMULATED,
+    ROUNDED,
     TURNS,
     lost_write,
     resident,
@@ -71,7 +73,11 @@ def test_any_set_and_size(set_name, rows, scheme):
         problem = cs.Problem(
             arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=package_set(arrays)
         )
-        same(*(sweep(problem, way, scheme=scheme) for way in ("cpu", "counter")))
+        here, there = (sweep(problem, way, scheme=scheme) for way in ("cpu", "counter"))
+        if DEVICE == "cuda" and set_name in ROUNDED:
+            np.testing.assert_allclose(there.impulses, here.impulses, rtol=0, atol=1e-14)
+        else:
+            same(here, there)
 
 
 def of_two_sizes():
