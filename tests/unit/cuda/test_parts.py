@@ -185,6 +185,23 @@ def test_compressed_contacts_have_the_bits_of_the_processor(kind, per, dtype):
     assert np.abs(here.flat_impulses).max() > 0
 
 
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("size", [1e-30, 1e-20, 1e-13, 1e13, 1e17, 1e25])
+def test_discs_whose_squares_lose_digits_in_single_precision(size, compressed):
+    problems = rigid("spheres", 33)
+    for n, problem in enumerate(problems):
+        b = np.array(problem.b)
+        b *= size if n % 2 else size * 10.0 ** (n % 7 - 3)
+        b[:, 2] *= 10.0 ** -(n % 5 * 9)
+        problems[n] = cs.Problem(problem.J, problem.Minv, b, 0.5, bodies=problem.bodies)
+    options = {**FIXED, "compressed": compressed, "dtype": "float32", "max_iterations": 15}
+    here = cs.solve_batch(problems, **options)
+    there = cs.solve_batch(problems, per="thread", **EMULATED, **options)
+    same(here, there)
+    assert np.abs(here.flat_impulses).max() > 0
+    np.testing.assert_array_equal(np.signbit(here.flat_impulses), np.signbit(there.flat_impulses))
+
+
 @pytest.mark.parametrize("per", PER)
 @pytest.mark.parametrize("kind", ["planar", "solids", "spheres"])
 def test_compressed_contacts_of_other_sets(kind, per):
