@@ -185,6 +185,41 @@ def test_compressed_contacts_have_the_bits_of_the_processor(kind, per, dtype):
     assert np.abs(here.flat_impulses).max() > 0
 
 
+def test_discs_in_single_precision_round_as_in_double_precision():
+    rng = np.random.default_rng(0)
+    count = 6000
+    J = np.zeros((count, 1, 2, 3, 6))
+    J[:, 0, 1, :, :3] = np.eye(3)
+    b = -rng.uniform(0.5, 2, (count, 1, 3)).astype(np.float32).astype(float)
+    b[:, :, 1:] *= rng.choice([-1.0, 0.0, 0.25, 0.4, 1.0, 3.0], (count, 1, 2))
+    at_cone = slice(0, count // 4)
+    b[at_cone, 0, 0] = -2 * np.hypot(b[at_cone, 0, 1], b[at_cone, 0, 2])
+    problem = J, np.ones((count, 1, 6)), b, 0.5
+    options = {**FIXED, "bodies": [[-1, 0]], "dtype": "float32", "max_iterations": 2}
+    here = cs.solve_batch(*problem, **options)
+    there = cs.solve_batch(*problem, per="thread", **EMULATED, **options)
+    same(here, there)
+    sizes = np.linalg.norm(here.impulses.reshape(count, 3)[:, 1:], axis=1)
+    assert 0.2 < (sizes < 0.999 * np.linalg.norm(b[:, 0, 1:], axis=1)).mean() < 0.8
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("size", [1e-30, 1e-20, 1e-13, 1e13, 1e17, 1e25])
+def test_discs_whose_squares_lose_digits_in_single_precision(size, compressed):
+    problems = rigid("spheres", 33)
+    for n, problem in enumerate(problems):
+        b = np.array(problem.b)
+        b *= size if n % 2 else size * 10.0 ** (n % 7 - 3)
+        b[:, 2] *= 10.0 ** -(n % 5 * 9)
+        problems[n] = cs.Problem(problem.J, problem.Minv, b, 0.5, bodies=problem.bodies)
+    options = {**FIXED, "compressed": compressed, "dtype": "float32", "max_iterations": 15}
+    here = cs.solve_batch(problems, **options)
+    there = cs.solve_batch(problems, per="thread", **EMULATED, **options)
+    same(here, there)
+    assert np.abs(here.flat_impulses).max() > 0
+    np.testing.assert_array_equal(np.signbit(here.flat_impulses), np.signbit(there.flat_impulses))
+
+
 @pytest.mark.parametrize("per", PER)
 @pytest.mark.parametrize("kind", ["planar", "solids", "spheres"])
 def test_compressed_contacts_of_other_sets(kind, per):
