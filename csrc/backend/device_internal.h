@@ -63,6 +63,7 @@ typedef struct cs_on_device {
     cs_adjacency adjacency;             /* of the problem, for verdicts */
     double *plain; /* (rows): on the host, lambda in the user's order where verdicts are given */
     cs_device_verdict verdict;
+    double *held;             /* (rows): on the device, the impulses of an earlier solve */
     cs_device_blocks *blocks; /* (groups) */
     cs_device_bodies *bodies; /* (groups of bodies) */
 } cs_on_device;
