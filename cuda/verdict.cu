@@ -5,7 +5,14 @@
  *     lambda --move_bodies--> M^-1 J^T lambda --judge_blocks--> xi = A lambda + b, Delta_s, phi_s --join_parts--> the verdict */
 #include "cuda/device.h"
 
-enum { THREADS = CS_DEVICE_THREADS };
+extern "C" {
+#include "backend/device_ray.h"
+}
+
+enum {
+    THREADS = CS_DEVICE_THREADS,
+    JOINERS = 512 /* threads that join the verdicts of blocks of threads */
+};
 
 /* The larger numbers of two maps; NaN does not count. */
 CS_GPU cs_device_map larger_map(cs_device_map a, const cs_device_map &b)
@@ -102,23 +109,40 @@ CS_GPU void add_impulse(const cs_device_blocks *group, int64_t k, int side, int 
     }
 }
 
-/* A thread has one component of a body's velocity: M^-1 J^T lambda, or the same of absolute values, the contacts in their
- * order; with a full M^-1 what this is multiplied by. */
+/* Component c of J^T lambda of a body, or the same of absolute values: the contacts in their order. */
+template <bool absolute> CS_GPU double force_on(const cs_device_verdict *v, int64_t body, int c)
+{
+    double sum = 0;
+    const cs_device_blocks *group = v->block_group_there;
+    for (int64_t e = v->start[body]; e < v->start[body + 1]; e++) {
+        int64_t block = v->entry[e] >> v->shift;
+        int side = (int)(v->entry[e] & ((1 << v->shift) - 1));
+        while (block >= group->first_block + group->count) group++;
+        add_impulse<absolute>(group, block - group->first_block, side, c, v->lambda, &sum);
+    }
+    return sum;
+}
+
+/* Nothing is left to do for a direction whose sums decide already; without sums there always is. */
+typedef struct ray_test {
+    const cs_device_ray *sum;
+    double nearly;
+} ray_test;
+
+CS_GPU int is_decided(const ray_test &test)
+{
+    return test.sum && cs_ray_is_hopeless(test.sum, test.nearly);
+}
+
+/* A thread has one component of a body's velocity: M^-1 J^T lambda, or the same of absolute values; with a full M^-1 what
+ * this is multiplied by. */
 template <bool absolute>
-CS_KERNEL void move_bodies(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_bodies bodies)
+CS_KERNEL void move_bodies(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_bodies bodies,
+                           ray_test test)
 {
     int64_t i = cs_thread();
-    if (i >= bodies.count * bodies.dof) return;
-    int64_t body = bodies.first_body + i / bodies.dof;
-    int c = (int)(i % bodies.dof);
-    double sum = 0;
-    const cs_device_blocks *group = v.block_group_there;
-    for (int64_t e = v.start[body]; e < v.start[body + 1]; e++) {
-        int64_t block = v.entry[e] >> v.shift;
-        int side = (int)(v.entry[e] & ((1 << v.shift) - 1));
-        while (block >= group->first_block + group->count) group++;
-        add_impulse<absolute>(group, block - group->first_block, side, c, v.lambda, &sum);
-    }
+    if (i >= bodies.count * bodies.dof || is_decided(test)) return;
+    double sum = force_on<absolute>(&v, bodies.first_body + i / bodies.dof, (int)(i % bodies.dof));
     int64_t at = bodies.first_velocity + i;
     if (!bodies.diagonal) {
         v.force[at] = sum;
@@ -142,19 +166,23 @@ CS_KERNEL void apply_masses(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_de
     (absolute ? v.magnitude : v.velocity)[bodies.first_velocity + i] = sum;
 }
 
-template <bool absolute> static void move(cs_queue *queue, const cs_device_verdict *v)
+template <bool absolute>
+static void move(cs_queue *queue, const cs_device_verdict *v, ray_test test)
 {
     for (int g = 0; g < v->body_groups; g++) {
         const cs_device_bodies *bodies = &v->body_group[g];
         int64_t blocks = cs_blocks_of(bodies->count * bodies->dof, THREADS);
         if (!blocks) continue;
-        CS_LAUNCH(queue, blocks, THREADS, move_bodies<absolute>, *v, *bodies);
+        CS_LAUNCH(queue, blocks, THREADS, move_bodies<absolute>, *v, *bodies, test);
         if (!bodies->diagonal)
             CS_LAUNCH(queue, blocks, THREADS, apply_masses<absolute>, *v, *bodies);
     }
 }
 
-void cs_device_move(cs_queue *queue, const cs_device_verdict *v) { move<false>(queue, v); }
+void cs_device_move(cs_queue *queue, const cs_device_verdict *v)
+{
+    move<false>(queue, v, {NULL, 0});
+}
 
 /* ---- contacts ---------------------------------------------------------------------------------------- */
 
@@ -163,10 +191,11 @@ template <int most> struct contact {
     double lambda[most], xi[most], rho[most], step[most], z[most], magnitude[most];
 };
 
-/* xi <- A lambda + b, or A lambda without b; with floors magnitude <- |A| |lambda| + |b|. */
+/* xi <- A lambda + b, or A lambda without b; with floors magnitude <- |A| |lambda| + |b|. velocity (partners, CS_MAX_ROWS): of
+ * the bodies; NULL: those of v. */
 template <int most, int dof, bool floors>
 CS_GPU void read_contact(const cs_device_verdict *v, const cs_device_blocks *group, int64_t k,
-                         contact<most> *own)
+                         const double *velocity, contact<most> *own)
 {
     int rows = dof ? most : group->rows;
     int64_t row = group->first_row + k * rows;
@@ -181,7 +210,8 @@ CS_GPU void read_contact(const cs_device_verdict *v, const cs_device_blocks *gro
         int64_t at = group->velocity[group->partners * k + side];
         int columns = dof ? dof : group->dof[side];
         if (at < 0) continue;
-        const double *u = v->velocity + at, *size = v->magnitude + at;
+        const double *u = velocity ? velocity + CS_MAX_ROWS * side : v->velocity + at;
+        const double *size = v->magnitude + at;
         if (group->frame) {
             const double *frame = group->frame + k * CS_FRAME_NUMBERS;
             double at_contact[3];
@@ -224,7 +254,7 @@ CS_GPU void judge_contact(const cs_device_verdict *v, const cs_device_blocks *gr
     /* The prox step. */
     contact<most> own;
     int rows = dof ? most : group->rows;
-    read_contact<most, dof, floors>(v, group, k, &own);
+    read_contact<most, dof, floors>(v, group, k, NULL, &own);
     CS_UNROLL for (int i = 0; i < most; i++) if (i < rows) own.step[i] = own.z[i] =
         own.lambda[i] - own.rho[i] * own.xi[i];
     const double *parameters = group->parameter + k * group->parameters;
@@ -255,16 +285,46 @@ CS_GPU cs_device_part_verdict nothing()
     return verdict;
 }
 
-/* verdict[0] of a block <- those of its threads, in their order. Every thread calls it. */
-CS_GPU void join_threads(cs_device_part_verdict *verdict)
+/* That of another lane of the warp. */
+template <class type> CS_GPU type of_lane(const type &own, int lane)
 {
-    int t = (int)threadIdx.x;
-    for (int apart = 1; apart < THREADS; apart *= 2) {
-        __syncthreads();
-        if (t % (2 * apart) != 0) continue;
-        cs_follow_map(&verdict[t].map, &verdict[t + apart].map);
-        cs_follow_floor(&verdict[t].floor, &verdict[t + apart].floor);
+    enum { WORDS = sizeof(type) / sizeof(double) };
+    static_assert(sizeof(type) == WORDS * sizeof(double), "lanes exchange words");
+    double word[WORDS];
+    type other;
+    memcpy(word, &own, sizeof own);
+    CS_UNROLL for (int w = 0; w < WORDS; w++) word[w] = __shfl_sync(CS_ALL_LANES, word[w], lane);
+    memcpy(&other, word, sizeof other);
+    return other;
+}
+
+/* own, of the first lane, <- the verdicts of the first `lanes` lanes of the warp, in their order. Without `floors` these are
+ * those of nothing. Every lane calls it. */
+template <bool floors> CS_GPU void join_lanes(cs_device_part_verdict *own, int lanes)
+{
+    int lane = cs_lane();
+    for (int apart = 1; apart < lanes; apart *= 2) {
+        int from = (lane + apart) % CS_WARP, joins = lane % (2 * apart) == 0;
+        cs_natural_map map = of_lane(own->map, from);
+        if (joins) cs_follow_map(&own->map, &map);
+        if (!floors) continue;
+        cs_floor floor = of_lane(own->floor, from);
+        if (joins) cs_follow_floor(&own->floor, &floor);
     }
+}
+
+/* own, of the first thread of a block, <- the verdicts of all its threads, in their order. Every thread calls it. */
+template <int threads, bool floors> CS_GPU void join_threads(cs_device_part_verdict *own)
+{
+    enum { WARPS = threads / CS_WARP };
+    CS_SHARED(cs_device_part_verdict, of_warp, WARPS);
+    int lane = cs_lane(), warp = (int)threadIdx.x / CS_WARP;
+    join_lanes<floors>(own, CS_WARP);
+    if (lane == 0) of_warp[warp] = *own;
+    __syncthreads();
+    if (warp) return;
+    *own = of_warp[lane % WARPS];
+    join_lanes<floors>(own, WARPS);
 }
 
 /* part <- the verdicts of blocks of threads: a thread has a contact. */
@@ -272,29 +332,25 @@ template <int most, int dof, bool disc, bool floors>
 CS_KERNEL void judge_blocks(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
                             cs_device_part_verdict *part)
 {
-    CS_SHARED(cs_device_part_verdict, verdict, THREADS);
     cs_device_part_verdict own = nothing();
     if (cs_thread() < group.count)
         judge_contact<most, dof, disc, floors>(&v, &group, cs_thread(), &own);
-    verdict[threadIdx.x] = own;
-    join_threads(verdict);
-    if (threadIdx.x == 0) part[blockIdx.x] = verdict[0];
+    join_threads<THREADS, floors>(&own);
+    if (threadIdx.x == 0) part[blockIdx.x] = own;
 }
 
 /* all <- the verdict of all parts, in their order. One block of threads, each of which has consecutive ones. */
-CS_KERNEL void join_parts(int64_t parts, const cs_device_part_verdict *part,
-                          cs_device_part_verdict *all)
+CS_KERNEL void __launch_bounds__(JOINERS)
+    join_parts(int64_t parts, const cs_device_part_verdict *part, cs_device_part_verdict *all)
 {
-    CS_SHARED(cs_device_part_verdict, verdict, THREADS);
-    int64_t each = (parts + THREADS - 1) / THREADS, first = threadIdx.x * each;
+    int64_t each = (parts + JOINERS - 1) / JOINERS, first = threadIdx.x * each;
     cs_device_part_verdict own = nothing();
     for (int64_t p = first; p < first + each && p < parts; p++) {
         cs_follow_map(&own.map, &part[p].map);
         cs_follow_floor(&own.floor, &part[p].floor);
     }
-    verdict[threadIdx.x] = own;
-    join_threads(verdict);
-    if (threadIdx.x == 0) *all = verdict[0];
+    join_threads<JOINERS, true>(&own);
+    if (threadIdx.x == 0) *all = own;
 }
 
 template <bool floors>
@@ -316,7 +372,7 @@ static void judge_group(cs_queue *queue, const cs_device_verdict *v, const cs_de
 void cs_device_judge(cs_queue *queue, const cs_device_verdict *v, int floor)
 {
     cs_device_part_verdict *part = v->part;
-    if (floor) move<true>(queue, v);
+    if (floor) move<true>(queue, v, {NULL, 0});
     for (int g = 0; g < v->block_groups; g++) {
         const cs_device_blocks *group = &v->block_group[g];
         if (!group->count) continue;
@@ -324,7 +380,7 @@ void cs_device_judge(cs_queue *queue, const cs_device_verdict *v, int floor)
         else judge_group<false>(queue, v, group, part);
         part += cs_verdict_parts(group->count);
     }
-    CS_LAUNCH(queue, 1, THREADS, join_parts, v->parts, v->part, v->verdict);
+    CS_LAUNCH(queue, 1, JOINERS, join_parts, v->parts, v->part, v->verdict);
 }
 
 /* ---- maps over the factors ---------------------------------------------------------------------------- */
@@ -387,6 +443,8 @@ void cs_device_look_for_growth(cs_queue *queue, const cs_device_verdict *v, cs_r
 #define FAR_AWAY 0x1p200
 #define NOTHING 0x1p-100
 #define LEAST_RTOL 1e-6
+/* Contacts of a group of which some are measured first. */
+enum { LEAST_SAMPLED = 4 * CS_RAY_SAMPLE };
 
 /* d (rows) <- the projection of here x lambda + kept x (what was kept) of a contact into K. */
 template <bool disc>
@@ -453,35 +511,90 @@ CS_KERNEL void project_rays(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_de
     put_ray(own, part + blockIdx.x);
 }
 
-/* What A does along the direction: v has it in place of lambda, its velocities, and no b. */
+/* What A does along the direction at a contact. v has the direction in place of lambda, its velocities unless they are given
+ * (read_contact), and no b. */
+CS_GPU cs_device_ray image_of(const cs_device_verdict *v, const cs_device_blocks *group, int64_t k,
+                              const cs_ray_call *call, const double *velocity)
+{
+    cs_device_ray own = {0, 0, 0, 0, 0};
+    contact<CS_MAX_ROWS> image;
+    read_contact<CS_MAX_ROWS, 0, false>(v, group, k, velocity, &image);
+    CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group->rows)
+    {
+        double rho = image.rho[i], size = fabs(image.xi[i]);
+        double relative = call->rtol * rho * v->bounds.scale;
+        double tolerance = fmax(call->atol + relative, LEAST_RTOL * rho * v->bounds.scale);
+        if (rho * size > own.seen || isnan(size)) own.seen = rho * size;
+        if (size > 0) own.left += size * (tolerance / (CS_FLOOR_UNITS * DBL_EPSILON));
+    }
+    return own;
+}
+
+/* The same at all contacts of a group, unless the direction is decided. */
 CS_KERNEL void image_rays(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
-                          cs_ray_call call, cs_device_ray *part)
+                          cs_ray_call call, ray_test test, cs_device_ray *part)
 {
     cs_device_ray own = {0, 0, 0, 0, 0};
     int64_t k = cs_thread();
-    if (k < group.count) {
-        contact<CS_MAX_ROWS> image;
-        read_contact<CS_MAX_ROWS, 0, false>(&v, &group, k, &image);
-        CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group.rows)
-        {
-            double rho = image.rho[i], size = fabs(image.xi[i]);
-            double relative = call.rtol * rho * v.bounds.scale;
-            double tolerance = fmax(call.atol + relative, LEAST_RTOL * rho * v.bounds.scale);
-            if (rho * size > own.seen || isnan(size)) own.seen = rho * size;
-            if (size > 0) own.left += size * (tolerance / (CS_FLOOR_UNITS * DBL_EPSILON));
-        }
-    }
+    if (is_decided(test)) return;
+    if (k < group.count) own = image_of(&v, &group, k, &call, NULL);
     cs_device_ray before = part[blockIdx.x];
     put_ray(own, part + blockIdx.x);
     if (threadIdx.x == 0) add_ray(part + blockIdx.x, before);
 }
 
-/* part[parts] <- the sums of all parts. One block of threads. */
-CS_KERNEL void join_rays(int64_t parts, cs_device_ray *part)
+/* part[i] <- the image at contact i of a sample from all of a group. A block has a contact, a thread a component of the
+ * velocity of one of its bodies; M^-1 is diagonal. */
+CS_KERNEL void image_sample(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
+                            CS_PARAMETER cs_device_bodies bodies, cs_ray_call call,
+                            cs_device_ray *part)
 {
-    cs_device_ray own = {0, 0, 0, 0, 0};
+    CS_SHARED(double, velocity, CS_MAX_PARTNERS *CS_MAX_ROWS);
+    int64_t k = blockIdx.x * (group.count / CS_RAY_SAMPLE);
+    int side = (int)threadIdx.x / CS_MAX_ROWS, c = (int)threadIdx.x % CS_MAX_ROWS;
+    if (side < group.partners && c < bodies.dof) {
+        int64_t at = group.velocity[group.partners * k + side] - bodies.first_velocity;
+        double force = at < 0 ? 0 : force_on<false>(&v, bodies.first_body + at / bodies.dof, c);
+        velocity[threadIdx.x] = at < 0 ? 0 : force * bodies.inverse_mass[at + c];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) part[blockIdx.x] = image_of(&v, &group, k, &call, velocity);
+}
+
+/* part[parts] <- the sums of all parts, which are those of the projection, and of the sample behind them. One block of
+ * threads. */
+CS_KERNEL void join_sample(int64_t parts, cs_device_ray *part)
+{
+    cs_device_ray own = part[parts + 1 + threadIdx.x];
     for (int64_t p = threadIdx.x; p < parts; p += THREADS) add_ray(&own, part[p]);
     put_ray(own, part + parts);
+}
+
+/* part[parts] <- the sums of all parts, unless the direction is decided. One block of threads. */
+CS_KERNEL void join_rays(int64_t parts, ray_test test, cs_device_ray *part)
+{
+    cs_device_ray own = {0, 0, 0, 0, 0};
+    if (is_decided(test)) return;
+    for (int64_t p = threadIdx.x; p < parts; p += THREADS) add_ray(&own, part[p]);
+    put_ray(own, part + parts);
+}
+
+/* The sums of a direction over its projection and the image at a sample of the largest group, which decide most directions;
+ * NULL if the contacts are too few for that, there are several groups of bodies, or M^-1 or a body's velocity is large. */
+static const cs_device_ray *sample(cs_queue *queue, const cs_device_verdict *along,
+                                   const cs_ray_call *call)
+{
+    const cs_device_blocks *group = along->block_group;
+    for (int g = 1; g < along->block_groups; g++)
+        if (along->block_group[g].count > group->count) group = &along->block_group[g];
+    if (along->block_groups == 0 || group->count < LEAST_SAMPLED) return NULL;
+    if (along->body_groups != 1 || !along->body_group->diagonal) return NULL;
+    if (along->body_group->dof > CS_MAX_ROWS) return NULL;
+    cs_device_ray *all = along->ray_part + along->parts;
+    CS_LAUNCH(queue, CS_RAY_SAMPLE, CS_WARP, image_sample, *along, *group, *along->body_group,
+              *call, all + 1);
+    CS_LAUNCH(queue, 1, THREADS, join_sample, along->parts, along->ray_part);
+    return all;
 }
 
 void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *v, const cs_ray_call *call)
@@ -503,14 +616,15 @@ void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *v, const cs
     along.lambda = v->direction;
     along.velocity = v->magnitude;
     along.b = NULL;
-    move<false>(queue, &along);
+    ray_test test = {sample(queue, &along, call), call->nearly};
+    move<false>(queue, &along, test);
     part = v->ray_part;
     for (int g = 0; g < v->block_groups; g++) {
         const cs_device_blocks *group = &v->block_group[g];
         int64_t blocks = cs_verdict_parts(group->count);
         if (!blocks) continue;
-        CS_LAUNCH(queue, blocks, THREADS, image_rays, along, *group, *call, part);
+        CS_LAUNCH(queue, blocks, THREADS, image_rays, along, *group, *call, test, part);
         part += blocks;
     }
-    CS_LAUNCH(queue, 1, THREADS, join_rays, v->parts, v->ray_part);
+    CS_LAUNCH(queue, 1, THREADS, join_rays, v->parts, test, v->ray_part);
 }

@@ -1,5 +1,6 @@
 /* Verdicts on a device (cs_verdicts): the problem as it was given, and what is computed from it. */
 #include "backend/device_internal.h"
+#include "backend/device_ray.h"
 
 #include <math.h>
 
@@ -145,7 +146,7 @@ void cs_device_copy_verdict(cs_on_device *d, const double *rho)
         .verdict = d->report_there ? &d->report_there->verdict : NULL,
         .grown = cs_device_take(d, sizeof(int)),
         .direction = doubles(d, problem->rows),
-        .ray_part = cs_device_take(d, (size_t)(parts + 1) * sizeof(cs_device_ray)),
+        .ray_part = cs_device_take(d, (size_t)(parts + 1 + CS_RAY_SAMPLE) * sizeof(cs_device_ray)),
     };
 }
 
@@ -293,26 +294,15 @@ static int has_grown(void *state, cs_ray_part what, double least)
     return grown > 0;
 }
 
-/* Sums here have another order than those of the host, and the direction another scale: what is close to a bound is the
- * host's to decide. */
 static int is_hopeless(void *state, const cs_ray_call *call)
 {
-    enum { CLOSE = 2 };
-    static const double rounding = 1e-9, beyond = 1.01;
     cs_on_device *d = state;
     cs_device_ray sum = {.largest = NAN};
     if (d->verdict.scale) return 0; /* sums over several islands are the host's */
     unpack(d);
     d->device->measure_ray(d->queue, &d->verdict, call);
     d->device->download(d->queue, &sum, d->verdict.ray_part + d->verdict.parts, sizeof sum);
-
-    /* A direction that is zero, or that b does not drive. */
-    if (!isfinite(sum.largest) || !isfinite(sum.work) || !isfinite(sum.seen)) return 0;
-    if (sum.magnitude == 0 || sum.work > rounding * sum.magnitude) return 1;
-
-    /* What A sees is too much for a proof and for a refinement. */
-    return sum.seen > beyond * call->nearly * sum.largest &&
-           sum.left > CLOSE * (fabs(sum.work) + sum.magnitude * rounding);
+    return cs_ray_is_hopeless(&sum, call->nearly);
 }
 
 const cs_verdicts cs_device_verdicts = {
