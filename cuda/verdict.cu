@@ -81,14 +81,13 @@ CS_GPU double velocity_of_frame(const double *frame, int rows, int side, int i, 
 
 /* ---- bodies ------------------------------------------------------------------------------------------ */
 
-/* J_k^T lambda_k of one partner in one component, or |J_k|^T |lambda_k|. Rows without an impulse behind the last one with one
+/* J_k^T lambda_k of one partner in one component, or |J_k|^T |lambda_k|, for these impulses of the contact. Rows without an impulse behind the last one with one
  * are left out: most of an open contact. */
 template <bool absolute>
 CS_GPU void add_impulse(const cs_device_blocks *group, int64_t k, int side, int c,
-                        const double *lambda, double *sum)
+                        const double *impulse, double *sum)
 {
     int rows = group->rows, dof = group->dof[side];
-    const double *impulse = lambda + group->first_row + k * rows;
     while (rows > 0 && impulse[rows - 1] == 0) rows--;
     if (!rows) return;
     if (group->frame) {
@@ -109,40 +108,35 @@ CS_GPU void add_impulse(const cs_device_blocks *group, int64_t k, int side, int 
     }
 }
 
-/* Component c of J^T lambda of a body, or the same of absolute values: the contacts in their order. */
-template <bool absolute> CS_GPU double force_on(const cs_device_verdict *v, int64_t body, int c)
+/* The contact of an entry of a body's list: its group, which is not before `group`, and its number there; the body's side of
+ * it. */
+CS_GPU const cs_device_blocks *contact_of_entry(const cs_device_verdict *v, int64_t entry,
+                                                const cs_device_blocks *group, int64_t *k,
+                                                int *side)
 {
-    double sum = 0;
-    const cs_device_blocks *group = v->block_group_there;
-    for (int64_t e = v->start[body]; e < v->start[body + 1]; e++) {
-        int64_t block = v->entry[e] >> v->shift;
-        int side = (int)(v->entry[e] & ((1 << v->shift) - 1));
-        while (block >= group->first_block + group->count) group++;
-        add_impulse<absolute>(group, block - group->first_block, side, c, v->lambda, &sum);
-    }
-    return sum;
+    int64_t block = entry >> v->shift;
+    *side = (int)(entry & ((1 << v->shift) - 1));
+    while (block >= group->first_block + group->count) group++;
+    *k = block - group->first_block;
+    return group;
 }
 
-/* Nothing is left to do for a direction whose sums decide already; without sums there always is. */
-typedef struct ray_test {
-    const cs_device_ray *sum;
-    double nearly;
-} ray_test;
-
-CS_GPU int is_decided(const ray_test &test)
-{
-    return test.sum && cs_ray_is_hopeless(test.sum, test.nearly);
-}
-
-/* A thread has one component of a body's velocity: M^-1 J^T lambda, or the same of absolute values; with a full M^-1 what
- * this is multiplied by. */
+/* A thread has one component of a body's velocity: M^-1 J^T lambda, or the same of absolute values, the contacts in their
+ * order; with a full M^-1 what this is multiplied by. */
 template <bool absolute>
-CS_KERNEL void move_bodies(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_bodies bodies,
-                           ray_test test)
+CS_KERNEL void move_bodies(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_bodies bodies)
 {
     int64_t i = cs_thread();
-    if (i >= bodies.count * bodies.dof || is_decided(test)) return;
-    double sum = force_on<absolute>(&v, bodies.first_body + i / bodies.dof, (int)(i % bodies.dof));
+    if (i >= bodies.count * bodies.dof) return;
+    int64_t body = bodies.first_body + i / bodies.dof, k;
+    int c = (int)(i % bodies.dof), side;
+    double sum = 0;
+    const cs_device_blocks *group = v.block_group_there;
+    for (int64_t e = v.start[body]; e < v.start[body + 1]; e++) {
+        group = contact_of_entry(&v, v.entry[e], group, &k, &side);
+        add_impulse<absolute>(group, k, side, c, v.lambda + group->first_row + k * group->rows,
+                              &sum);
+    }
     int64_t at = bodies.first_velocity + i;
     if (!bodies.diagonal) {
         v.force[at] = sum;
@@ -166,23 +160,19 @@ CS_KERNEL void apply_masses(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_de
     (absolute ? v.magnitude : v.velocity)[bodies.first_velocity + i] = sum;
 }
 
-template <bool absolute>
-static void move(cs_queue *queue, const cs_device_verdict *v, ray_test test)
+template <bool absolute> static void move(cs_queue *queue, const cs_device_verdict *v)
 {
     for (int g = 0; g < v->body_groups; g++) {
         const cs_device_bodies *bodies = &v->body_group[g];
         int64_t blocks = cs_blocks_of(bodies->count * bodies->dof, THREADS);
         if (!blocks) continue;
-        CS_LAUNCH(queue, blocks, THREADS, move_bodies<absolute>, *v, *bodies, test);
+        CS_LAUNCH(queue, blocks, THREADS, move_bodies<absolute>, *v, *bodies);
         if (!bodies->diagonal)
             CS_LAUNCH(queue, blocks, THREADS, apply_masses<absolute>, *v, *bodies);
     }
 }
 
-void cs_device_move(cs_queue *queue, const cs_device_verdict *v)
-{
-    move<false>(queue, v, {NULL, 0});
-}
+void cs_device_move(cs_queue *queue, const cs_device_verdict *v) { move<false>(queue, v); }
 
 /* ---- contacts ---------------------------------------------------------------------------------------- */
 
@@ -372,7 +362,7 @@ static void judge_group(cs_queue *queue, const cs_device_verdict *v, const cs_de
 void cs_device_judge(cs_queue *queue, const cs_device_verdict *v, int floor)
 {
     cs_device_part_verdict *part = v->part;
-    if (floor) move<true>(queue, v, {NULL, 0});
+    if (floor) move<true>(queue, v);
     for (int g = 0; g < v->block_groups; g++) {
         const cs_device_blocks *group = &v->block_group[g];
         if (!group->count) continue;
@@ -443,8 +433,6 @@ void cs_device_look_for_growth(cs_queue *queue, const cs_device_verdict *v, cs_r
 #define FAR_AWAY 0x1p200
 #define NOTHING 0x1p-100
 #define LEAST_RTOL 1e-6
-/* Contacts of a group of which some are measured first. */
-enum { LEAST_SAMPLED = 4 * CS_RAY_SAMPLE };
 
 /* d (rows) <- the projection of here x lambda + kept x (what was kept) of a contact into K. */
 template <bool disc>
@@ -455,7 +443,8 @@ CS_GPU void project_ray(const cs_device_verdict *v, const cs_device_blocks *grou
     int rows = group->rows;
     int64_t row = group->first_row + k * rows;
     CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < rows) z[i] =
-        FAR_AWAY * (call->here * v->lambda[row + i] + call->kept * v->kept[row + i]);
+        FAR_AWAY *
+        (call->here * v->lambda[row + i] + (call->kept == 0 ? 0 : call->kept * v->kept[row + i]));
     const double *parameters = group->parameter + k * group->parameters;
     if (disc) cs_prox_disc_f64(rows, z, parameters, NULL);
     else cs_prox_f64((cs_set_kind)group->set, rows, z, parameters, NULL);
@@ -465,6 +454,15 @@ CS_GPU void project_ray(const cs_device_verdict *v, const cs_device_blocks *grou
         d[i] = fabs(z[i]) > NOTHING * FAR_AWAY ? z[i] / FAR_AWAY : 0;
         if (tangential && !call->friction) d[i] = 0;
     }
+}
+
+/* What b does along a row of a direction. */
+CS_GPU void add_work(double b, double d, cs_device_ray *sum)
+{
+    double work = b * d;
+    if (fabs(d) > sum->largest || isnan(d)) sum->largest = fabs(d);
+    sum->work += work;
+    sum->magnitude += fabs(work);
 }
 
 CS_GPU void add_ray(cs_device_ray *sum, const cs_device_ray &own)
@@ -477,11 +475,11 @@ CS_GPU void add_ray(cs_device_ray *sum, const cs_device_ray &own)
 }
 
 /* *part <- the sums of a block of threads. Every thread calls it. */
-CS_GPU void put_ray(const cs_device_ray &own, cs_device_ray *part)
+template <int threads> CS_GPU void put_ray(const cs_device_ray &own, cs_device_ray *part)
 {
-    CS_SHARED(cs_device_ray, sum, THREADS);
+    CS_SHARED(cs_device_ray, sum, threads);
     sum[threadIdx.x] = own;
-    for (int apart = THREADS / 2; apart > 0; apart /= 2) {
+    for (int apart = threads / 2; apart > 0; apart /= 2) {
         __syncthreads();
         if ((int)threadIdx.x < apart) add_ray(&sum[threadIdx.x], sum[threadIdx.x + apart]);
     }
@@ -501,14 +499,11 @@ CS_KERNEL void project_rays(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_de
         project_ray<disc>(&v, &group, k, &call, d);
         CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group.rows)
         {
-            double work = v.b[row + i] * d[i];
-            if (fabs(d[i]) > own.largest || isnan(d[i])) own.largest = fabs(d[i]);
-            own.work += work;
-            own.magnitude += fabs(work);
+            add_work(v.b[row + i], d[i], &own);
             v.direction[row + i] = d[i];
         }
     }
-    put_ray(own, part + blockIdx.x);
+    put_ray<THREADS>(own, part + blockIdx.x);
 }
 
 /* What A does along the direction at a contact. v has the direction in place of lambda, its velocities unless they are given
@@ -530,71 +525,24 @@ CS_GPU cs_device_ray image_of(const cs_device_verdict *v, const cs_device_blocks
     return own;
 }
 
-/* The same at all contacts of a group, unless the direction is decided. */
+/* The same at all contacts of a group. */
 CS_KERNEL void image_rays(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
-                          cs_ray_call call, ray_test test, cs_device_ray *part)
+                          cs_ray_call call, cs_device_ray *part)
 {
     cs_device_ray own = {0, 0, 0, 0, 0};
     int64_t k = cs_thread();
-    if (is_decided(test)) return;
     if (k < group.count) own = image_of(&v, &group, k, &call, NULL);
     cs_device_ray before = part[blockIdx.x];
-    put_ray(own, part + blockIdx.x);
+    put_ray<THREADS>(own, part + blockIdx.x);
     if (threadIdx.x == 0) add_ray(part + blockIdx.x, before);
 }
 
-/* part[i] <- the image at contact i of a sample from all of a group. A block has a contact, a thread a component of the
- * velocity of one of its bodies; M^-1 is diagonal. */
-CS_KERNEL void image_sample(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
-                            CS_PARAMETER cs_device_bodies bodies, cs_ray_call call,
-                            cs_device_ray *part)
-{
-    CS_SHARED(double, velocity, CS_MAX_PARTNERS *CS_MAX_ROWS);
-    int64_t k = blockIdx.x * (group.count / CS_RAY_SAMPLE);
-    int side = (int)threadIdx.x / CS_MAX_ROWS, c = (int)threadIdx.x % CS_MAX_ROWS;
-    if (side < group.partners && c < bodies.dof) {
-        int64_t at = group.velocity[group.partners * k + side] - bodies.first_velocity;
-        double force = at < 0 ? 0 : force_on<false>(&v, bodies.first_body + at / bodies.dof, c);
-        velocity[threadIdx.x] = at < 0 ? 0 : force * bodies.inverse_mass[at + c];
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) part[blockIdx.x] = image_of(&v, &group, k, &call, velocity);
-}
-
-/* part[parts] <- the sums of all parts, which are those of the projection, and of the sample behind them. One block of
- * threads. */
-CS_KERNEL void join_sample(int64_t parts, cs_device_ray *part)
-{
-    cs_device_ray own = part[parts + 1 + threadIdx.x];
-    for (int64_t p = threadIdx.x; p < parts; p += THREADS) add_ray(&own, part[p]);
-    put_ray(own, part + parts);
-}
-
-/* part[parts] <- the sums of all parts, unless the direction is decided. One block of threads. */
-CS_KERNEL void join_rays(int64_t parts, ray_test test, cs_device_ray *part)
+/* part[parts] <- the sums of all parts. One block of threads. */
+CS_KERNEL void join_rays(int64_t parts, cs_device_ray *part)
 {
     cs_device_ray own = {0, 0, 0, 0, 0};
-    if (is_decided(test)) return;
     for (int64_t p = threadIdx.x; p < parts; p += THREADS) add_ray(&own, part[p]);
-    put_ray(own, part + parts);
-}
-
-/* The sums of a direction over its projection and the image at a sample of the largest group, which decide most directions;
- * NULL if the contacts are too few for that, there are several groups of bodies, or M^-1 or a body's velocity is large. */
-static const cs_device_ray *sample(cs_queue *queue, const cs_device_verdict *along,
-                                   const cs_ray_call *call)
-{
-    const cs_device_blocks *group = along->block_group;
-    for (int g = 1; g < along->block_groups; g++)
-        if (along->block_group[g].count > group->count) group = &along->block_group[g];
-    if (along->block_groups == 0 || group->count < LEAST_SAMPLED) return NULL;
-    if (along->body_groups != 1 || !along->body_group->diagonal) return NULL;
-    if (along->body_group->dof > CS_MAX_ROWS) return NULL;
-    cs_device_ray *all = along->ray_part + along->parts;
-    CS_LAUNCH(queue, CS_RAY_SAMPLE, CS_WARP, image_sample, *along, *group, *along->body_group,
-              *call, all + 1);
-    CS_LAUNCH(queue, 1, THREADS, join_sample, along->parts, along->ray_part);
-    return all;
+    put_ray<THREADS>(own, part + parts);
 }
 
 void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *v, const cs_ray_call *call)
@@ -616,15 +564,133 @@ void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *v, const cs
     along.lambda = v->direction;
     along.velocity = v->magnitude;
     along.b = NULL;
-    ray_test test = {sample(queue, &along, call), call->nearly};
-    move<false>(queue, &along, test);
+    move<false>(queue, &along);
     part = v->ray_part;
     for (int g = 0; g < v->block_groups; g++) {
         const cs_device_blocks *group = &v->block_group[g];
         int64_t blocks = cs_verdict_parts(group->count);
         if (!blocks) continue;
-        CS_LAUNCH(queue, blocks, THREADS, image_rays, along, *group, *call, test, part);
+        CS_LAUNCH(queue, blocks, THREADS, image_rays, along, *group, *call, part);
         part += blocks;
     }
-    CS_LAUNCH(queue, 1, THREADS, join_rays, v->parts, test, v->ray_part);
+    CS_LAUNCH(queue, 1, THREADS, join_rays, v->parts, v->ray_part);
+}
+
+/* ---- all directions at a sample of the contacts -------------------------------------------------------- */
+
+/* The sums of a direction over a warp, but for those of A; every lane has them. */
+CS_GPU void add_lanes(cs_device_ray *own)
+{
+    for (int apart = 1; apart < CS_WARP; apart *= 2) {
+        cs_device_ray other = {0, 0, 0, 0, 0};
+        other.largest = __shfl_xor_sync(CS_ALL_LANES, own->largest, apart);
+        other.work = __shfl_xor_sync(CS_ALL_LANES, own->work, apart);
+        other.magnitude = __shfl_xor_sync(CS_ALL_LANES, own->magnitude, apart);
+        add_ray(own, other);
+    }
+}
+
+/* part[each j] <- the sums over the projection of direction j into K, for a block of threads. A thread has a contact. */
+template <bool disc>
+CS_KERNEL void project_directions(CS_PARAMETER cs_device_verdict v,
+                                  CS_PARAMETER cs_device_blocks group, cs_ray_call call,
+                                  int64_t each, cs_device_ray *part)
+{
+    enum { WARPS = THREADS / CS_WARP };
+    CS_SHARED(cs_device_ray, of_warp, CS_RAY_DIRECTIONS * WARPS);
+    int64_t k = cs_thread(), row = group.first_row + k * group.rows;
+    int t = (int)threadIdx.x;
+    for (int j = 0; j < CS_RAY_DIRECTIONS; j++) {
+        cs_device_ray own = {0, 0, 0, 0, 0};
+        cs_ray_direction(j, &call);
+        if (k < group.count) {
+            double d[CS_MAX_ROWS];
+            project_ray<disc>(&v, &group, k, &call, d);
+            CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group.rows)
+                add_work(v.b[row + i], d[i], &own);
+        }
+        add_lanes(&own);
+        if (cs_lane() == 0) of_warp[WARPS * j + t / CS_WARP] = own;
+    }
+    __syncthreads();
+    if (t >= CS_RAY_DIRECTIONS) return;
+    cs_device_ray sum = of_warp[WARPS * t];
+    for (int w = 1; w < WARPS; w++) add_ray(&sum, of_warp[WARPS * t + w]);
+    part[each * t + blockIdx.x] = sum;
+}
+
+/* Component c of J^T d of a body, for the projection d of a direction into K. */
+CS_GPU double force_along(const cs_device_verdict *v, const cs_ray_call *call, int64_t body, int c)
+{
+    const cs_device_blocks *group = v->block_group_there;
+    double sum = 0;
+    for (int64_t e = v->start[body]; e < v->start[body + 1]; e++) {
+        int64_t k;
+        int side;
+        double d[CS_MAX_ROWS];
+        group = contact_of_entry(v, v->entry[e], group, &k, &side);
+        if (group->set == CS_SET_disc) project_ray<true>(v, group, k, call, d);
+        else project_ray<false>(v, group, k, call, d);
+        add_impulse<false>(group, k, side, c, d, &sum);
+    }
+    return sum;
+}
+
+/* part[each j + i] <- the image of direction j at contact i of a sample from all of a group. A block has one of both, a thread a
+ * component of the velocity of one of the contact's bodies; M^-1 is diagonal. */
+CS_KERNEL void image_sample(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
+                            CS_PARAMETER cs_device_bodies bodies, cs_ray_call call, int64_t each,
+                            cs_device_ray *part)
+{
+    CS_SHARED(double, velocity, CS_MAX_PARTNERS *CS_MAX_ROWS);
+    int64_t i = blockIdx.x % CS_RAY_SAMPLE, k = i * (group.count / CS_RAY_SAMPLE);
+    int side = (int)threadIdx.x / CS_MAX_ROWS, c = (int)threadIdx.x % CS_MAX_ROWS;
+    int direction = (int)blockIdx.x / CS_RAY_SAMPLE;
+    cs_ray_direction(direction, &call);
+    if (side < group.partners && c < bodies.dof) {
+        int64_t at = group.velocity[group.partners * k + side] - bodies.first_velocity;
+        int64_t body = bodies.first_body + at / bodies.dof;
+        velocity[threadIdx.x] =
+            at < 0 ? 0 : force_along(&v, &call, body, c) * bodies.inverse_mass[at + c];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) part[each * direction + i] = image_of(&v, &group, k, &call, velocity);
+}
+
+/* all[j] <- the sums of the parts of direction j. A block has a direction. */
+CS_KERNEL void __launch_bounds__(JOINERS)
+    join_directions(int64_t each, const cs_device_ray *part, cs_device_ray *all)
+{
+    cs_device_ray own = {0, 0, 0, 0, 0};
+    for (int64_t p = threadIdx.x; p < each; p += JOINERS)
+        add_ray(&own, part[each * blockIdx.x + p]);
+    put_ray<JOINERS>(own, all + blockIdx.x);
+}
+
+void cs_device_measure_directions(cs_queue *queue, const cs_device_verdict *v, int sampled,
+                                  const cs_ray_call *call)
+{
+    /* The projections. */
+    int64_t each = v->parts + CS_RAY_SAMPLE;
+    cs_device_ray *all = v->ray_part + v->parts + 1, *first = all + CS_RAY_DIRECTIONS;
+    cs_device_ray *part = first;
+    for (int g = 0; g < v->block_groups; g++) {
+        const cs_device_blocks *group = &v->block_group[g];
+        int64_t blocks = cs_verdict_parts(group->count);
+        if (!blocks) continue;
+        if (group->set == CS_SET_disc)
+            CS_LAUNCH(queue, blocks, THREADS, project_directions<true>, *v, *group, *call, each,
+                      part);
+        else
+            CS_LAUNCH(queue, blocks, THREADS, project_directions<false>, *v, *group, *call, each,
+                      part);
+        part += blocks;
+    }
+
+    /* Their images at the sample. */
+    cs_device_verdict along = *v;
+    along.b = NULL;
+    CS_LAUNCH(queue, CS_RAY_DIRECTIONS * CS_RAY_SAMPLE, CS_WARP, image_sample, along,
+              v->block_group[sampled], *v->body_group, *call, each, part);
+    CS_LAUNCH(queue, CS_RAY_DIRECTIONS, JOINERS, join_directions, each, first, all);
 }

@@ -6,8 +6,18 @@
 
 #include <math.h>
 
-/* Contacts at which a direction is measured first. */
-enum { CS_RAY_SAMPLE = CS_DEVICE_THREADS };
+/* Directions that a solve may ask for at its end: the impulses, what was kept, and their difference both ways; each without and
+ * with friction. They are measured together at a sample of the contacts. */
+enum { CS_RAY_DIRECTIONS = 8, CS_RAY_SAMPLE = CS_DEVICE_THREADS };
+
+/* Writes direction j into the call. */
+CS_INLINE void cs_ray_direction(int j, cs_ray_call *call)
+{
+    int way = j % 4;
+    call->here = way == 1 ? 0 : way == 3 ? -1 : 1;
+    call->kept = way == 0 ? 0 : way == 2 ? -1 : 1;
+    call->friction = j >= 4;
+}
 
 /* Whether the direction is certainly neither a proof nor worth a refinement; `nearly` as of cs_proof_data. `seen` and `left`
  * may be those of some of the rows, since more rows do not make them smaller. The sums have another order than those of
