@@ -81,8 +81,8 @@ CS_GPU double velocity_of_frame(const double *frame, int rows, int side, int i, 
 
 /* ---- bodies ------------------------------------------------------------------------------------------ */
 
-/* J_k^T lambda_k of one partner in one component, or |J_k|^T |lambda_k|, for these impulses of the contact. Rows without an impulse behind the last one with one
- * are left out: most of an open contact. */
+/* J_k^T lambda_k of one partner in one component, or |J_k|^T |lambda_k|, for these impulses of the contact. Rows without an
+ * impulse behind the last one with one are left out: most of an open contact. */
 template <bool absolute>
 CS_GPU void add_impulse(const cs_device_blocks *group, int64_t k, int side, int c,
                         const double *impulse, double *sum)
