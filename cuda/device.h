@@ -49,6 +49,8 @@ void cs_device_move(cs_queue *queue, const cs_device_verdict *verdict);
 void cs_device_judge(cs_queue *queue, const cs_device_verdict *verdict, int floor);
 void cs_device_look_for_growth(cs_queue *queue, const cs_device_verdict *verdict, cs_ray_part what,
                                double least);
+void cs_device_measure_directions(cs_queue *queue, const cs_device_verdict *verdict, int sampled,
+                                  const cs_ray_call *call);
 void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *verdict,
                            const cs_ray_call *call);
 void cs_device_join_maps(cs_queue *queue, int64_t count, const cs_device_map *map,

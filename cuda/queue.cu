@@ -809,6 +809,7 @@ const cs_device *cs_device_table(void)
     table.judge = cs_device_judge;
     table.look_for_growth = cs_device_look_for_growth;
     table.measure_ray = cs_device_measure_ray;
+    table.measure_directions = cs_device_measure_directions;
     table.measure = measure;
     table.join_maps = cs_device_join_maps;
     table.wait = wait;

@@ -5,7 +5,14 @@
  *     lambda --move_bodies--> M^-1 J^T lambda --judge_blocks--> xi = A lambda + b, Delta_s, phi_s --join_parts--> the verdict */
 #include "cuda/device.h"
 
-enum { THREADS = CS_DEVICE_THREADS };
+extern "C" {
+#include "backend/device_ray.h"
+}
+
+enum {
+    THREADS = CS_DEVICE_THREADS,
+    JOINERS = 512 /* threads that join the verdicts of blocks of threads */
+};
 
 /* The larger numbers of two maps; NaN does not count. */
 CS_GPU cs_device_map larger_map(cs_device_map a, const cs_device_map &b)
@@ -74,14 +81,13 @@ CS_GPU double velocity_of_frame(const double *frame, int rows, int side, int i, 
 
 /* ---- bodies ------------------------------------------------------------------------------------------ */
 
-/* J_k^T lambda_k of one partner in one component, or |J_k|^T |lambda_k|. Rows without an impulse behind the last one with one
- * are left out: most of an open contact. */
+/* J_k^T lambda_k of one partner in one component, or |J_k|^T |lambda_k|, for these impulses of the contact. Rows without an
+ * impulse behind the last one with one are left out: most of an open contact. */
 template <bool absolute>
 CS_GPU void add_impulse(const cs_device_blocks *group, int64_t k, int side, int c,
-                        const double *lambda, double *sum)
+                        const double *impulse, double *sum)
 {
     int rows = group->rows, dof = group->dof[side];
-    const double *impulse = lambda + group->first_row + k * rows;
     while (rows > 0 && impulse[rows - 1] == 0) rows--;
     if (!rows) return;
     if (group->frame) {
@@ -102,6 +108,19 @@ CS_GPU void add_impulse(const cs_device_blocks *group, int64_t k, int side, int 
     }
 }
 
+/* The contact of an entry of a body's list: its group, which is not before `group`, and its number there; the body's side of
+ * it. */
+CS_GPU const cs_device_blocks *contact_of_entry(const cs_device_verdict *v, int64_t entry,
+                                                const cs_device_blocks *group, int64_t *k,
+                                                int *side)
+{
+    int64_t block = entry >> v->shift;
+    *side = (int)(entry & ((1 << v->shift) - 1));
+    while (block >= group->first_block + group->count) group++;
+    *k = block - group->first_block;
+    return group;
+}
+
 /* A thread has one component of a body's velocity: M^-1 J^T lambda, or the same of absolute values, the contacts in their
  * order; with a full M^-1 what this is multiplied by. */
 template <bool absolute>
@@ -109,15 +128,14 @@ CS_KERNEL void move_bodies(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_dev
 {
     int64_t i = cs_thread();
     if (i >= bodies.count * bodies.dof) return;
-    int64_t body = bodies.first_body + i / bodies.dof;
-    int c = (int)(i % bodies.dof);
+    int64_t body = bodies.first_body + i / bodies.dof, k;
+    int c = (int)(i % bodies.dof), side;
     double sum = 0;
     const cs_device_blocks *group = v.block_group_there;
     for (int64_t e = v.start[body]; e < v.start[body + 1]; e++) {
-        int64_t block = v.entry[e] >> v.shift;
-        int side = (int)(v.entry[e] & ((1 << v.shift) - 1));
-        while (block >= group->first_block + group->count) group++;
-        add_impulse<absolute>(group, block - group->first_block, side, c, v.lambda, &sum);
+        group = contact_of_entry(&v, v.entry[e], group, &k, &side);
+        add_impulse<absolute>(group, k, side, c, v.lambda + group->first_row + k * group->rows,
+                              &sum);
     }
     int64_t at = bodies.first_velocity + i;
     if (!bodies.diagonal) {
@@ -163,10 +181,11 @@ template <int most> struct contact {
     double lambda[most], xi[most], rho[most], step[most], z[most], magnitude[most];
 };
 
-/* xi <- A lambda + b, or A lambda without b; with floors magnitude <- |A| |lambda| + |b|. */
+/* xi <- A lambda + b, or A lambda without b; with floors magnitude <- |A| |lambda| + |b|. velocity (partners, CS_MAX_ROWS): of
+ * the bodies; NULL: those of v. */
 template <int most, int dof, bool floors>
 CS_GPU void read_contact(const cs_device_verdict *v, const cs_device_blocks *group, int64_t k,
-                         contact<most> *own)
+                         const double *velocity, contact<most> *own)
 {
     int rows = dof ? most : group->rows;
     int64_t row = group->first_row + k * rows;
@@ -181,7 +200,8 @@ CS_GPU void read_contact(const cs_device_verdict *v, const cs_device_blocks *gro
         int64_t at = group->velocity[group->partners * k + side];
         int columns = dof ? dof : group->dof[side];
         if (at < 0) continue;
-        const double *u = v->velocity + at, *size = v->magnitude + at;
+        const double *u = velocity ? velocity + CS_MAX_ROWS * side : v->velocity + at;
+        const double *size = v->magnitude + at;
         if (group->frame) {
             const double *frame = group->frame + k * CS_FRAME_NUMBERS;
             double at_contact[3];
@@ -224,7 +244,7 @@ CS_GPU void judge_contact(const cs_device_verdict *v, const cs_device_blocks *gr
     /* The prox step. */
     contact<most> own;
     int rows = dof ? most : group->rows;
-    read_contact<most, dof, floors>(v, group, k, &own);
+    read_contact<most, dof, floors>(v, group, k, NULL, &own);
     CS_UNROLL for (int i = 0; i < most; i++) if (i < rows) own.step[i] = own.z[i] =
         own.lambda[i] - own.rho[i] * own.xi[i];
     const double *parameters = group->parameter + k * group->parameters;
@@ -255,16 +275,46 @@ CS_GPU cs_device_part_verdict nothing()
     return verdict;
 }
 
-/* verdict[0] of a block <- those of its threads, in their order. Every thread calls it. */
-CS_GPU void join_threads(cs_device_part_verdict *verdict)
+/* That of another lane of the warp. */
+template <class type> CS_GPU type of_lane(const type &own, int lane)
 {
-    int t = (int)threadIdx.x;
-    for (int apart = 1; apart < THREADS; apart *= 2) {
-        __syncthreads();
-        if (t % (2 * apart) != 0) continue;
-        cs_follow_map(&verdict[t].map, &verdict[t + apart].map);
-        cs_follow_floor(&verdict[t].floor, &verdict[t + apart].floor);
+    enum { WORDS = sizeof(type) / sizeof(double) };
+    static_assert(sizeof(type) == WORDS * sizeof(double), "lanes exchange words");
+    double word[WORDS];
+    type other;
+    memcpy(word, &own, sizeof own);
+    CS_UNROLL for (int w = 0; w < WORDS; w++) word[w] = __shfl_sync(CS_ALL_LANES, word[w], lane);
+    memcpy(&other, word, sizeof other);
+    return other;
+}
+
+/* own, of the first lane, <- the verdicts of the first `lanes` lanes of the warp, in their order. Without `floors` these are
+ * those of nothing. Every lane calls it. */
+template <bool floors> CS_GPU void join_lanes(cs_device_part_verdict *own, int lanes)
+{
+    int lane = cs_lane();
+    for (int apart = 1; apart < lanes; apart *= 2) {
+        int from = (lane + apart) % CS_WARP, joins = lane % (2 * apart) == 0;
+        cs_natural_map map = of_lane(own->map, from);
+        if (joins) cs_follow_map(&own->map, &map);
+        if (!floors) continue;
+        cs_floor floor = of_lane(own->floor, from);
+        if (joins) cs_follow_floor(&own->floor, &floor);
     }
+}
+
+/* own, of the first thread of a block, <- the verdicts of all its threads, in their order. Every thread calls it. */
+template <int threads, bool floors> CS_GPU void join_threads(cs_device_part_verdict *own)
+{
+    enum { WARPS = threads / CS_WARP };
+    CS_SHARED(cs_device_part_verdict, of_warp, WARPS);
+    int lane = cs_lane(), warp = (int)threadIdx.x / CS_WARP;
+    join_lanes<floors>(own, CS_WARP);
+    if (lane == 0) of_warp[warp] = *own;
+    __syncthreads();
+    if (warp) return;
+    *own = of_warp[lane % WARPS];
+    join_lanes<floors>(own, WARPS);
 }
 
 /* part <- the verdicts of blocks of threads: a thread has a contact. */
@@ -272,29 +322,25 @@ template <int most, int dof, bool disc, bool floors>
 CS_KERNEL void judge_blocks(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
                             cs_device_part_verdict *part)
 {
-    CS_SHARED(cs_device_part_verdict, verdict, THREADS);
     cs_device_part_verdict own = nothing();
     if (cs_thread() < group.count)
         judge_contact<most, dof, disc, floors>(&v, &group, cs_thread(), &own);
-    verdict[threadIdx.x] = own;
-    join_threads(verdict);
-    if (threadIdx.x == 0) part[blockIdx.x] = verdict[0];
+    join_threads<THREADS, floors>(&own);
+    if (threadIdx.x == 0) part[blockIdx.x] = own;
 }
 
 /* all <- the verdict of all parts, in their order. One block of threads, each of which has consecutive ones. */
-CS_KERNEL void join_parts(int64_t parts, const cs_device_part_verdict *part,
-                          cs_device_part_verdict *all)
+CS_KERNEL void __launch_bounds__(JOINERS)
+    join_parts(int64_t parts, const cs_device_part_verdict *part, cs_device_part_verdict *all)
 {
-    CS_SHARED(cs_device_part_verdict, verdict, THREADS);
-    int64_t each = (parts + THREADS - 1) / THREADS, first = threadIdx.x * each;
+    int64_t each = (parts + JOINERS - 1) / JOINERS, first = threadIdx.x * each;
     cs_device_part_verdict own = nothing();
     for (int64_t p = first; p < first + each && p < parts; p++) {
         cs_follow_map(&own.map, &part[p].map);
         cs_follow_floor(&own.floor, &part[p].floor);
     }
-    verdict[threadIdx.x] = own;
-    join_threads(verdict);
-    if (threadIdx.x == 0) *all = verdict[0];
+    join_threads<JOINERS, true>(&own);
+    if (threadIdx.x == 0) *all = own;
 }
 
 template <bool floors>
@@ -324,7 +370,7 @@ void cs_device_judge(cs_queue *queue, const cs_device_verdict *v, int floor)
         else judge_group<false>(queue, v, group, part);
         part += cs_verdict_parts(group->count);
     }
-    CS_LAUNCH(queue, 1, THREADS, join_parts, v->parts, v->part, v->verdict);
+    CS_LAUNCH(queue, 1, JOINERS, join_parts, v->parts, v->part, v->verdict);
 }
 
 /* ---- maps over the factors ---------------------------------------------------------------------------- */
@@ -397,7 +443,8 @@ CS_GPU void project_ray(const cs_device_verdict *v, const cs_device_blocks *grou
     int rows = group->rows;
     int64_t row = group->first_row + k * rows;
     CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < rows) z[i] =
-        FAR_AWAY * (call->here * v->lambda[row + i] + call->kept * v->kept[row + i]);
+        FAR_AWAY *
+        (call->here * v->lambda[row + i] + (call->kept == 0 ? 0 : call->kept * v->kept[row + i]));
     const double *parameters = group->parameter + k * group->parameters;
     if (disc) cs_prox_disc_f64(rows, z, parameters, NULL);
     else cs_prox_f64((cs_set_kind)group->set, rows, z, parameters, NULL);
@@ -407,6 +454,15 @@ CS_GPU void project_ray(const cs_device_verdict *v, const cs_device_blocks *grou
         d[i] = fabs(z[i]) > NOTHING * FAR_AWAY ? z[i] / FAR_AWAY : 0;
         if (tangential && !call->friction) d[i] = 0;
     }
+}
+
+/* What b does along a row of a direction. */
+CS_GPU void add_work(double b, double d, cs_device_ray *sum)
+{
+    double work = b * d;
+    if (fabs(d) > sum->largest || isnan(d)) sum->largest = fabs(d);
+    sum->work += work;
+    sum->magnitude += fabs(work);
 }
 
 CS_GPU void add_ray(cs_device_ray *sum, const cs_device_ray &own)
@@ -419,11 +475,11 @@ CS_GPU void add_ray(cs_device_ray *sum, const cs_device_ray &own)
 }
 
 /* *part <- the sums of a block of threads. Every thread calls it. */
-CS_GPU void put_ray(const cs_device_ray &own, cs_device_ray *part)
+template <int threads> CS_GPU void put_ray(const cs_device_ray &own, cs_device_ray *part)
 {
-    CS_SHARED(cs_device_ray, sum, THREADS);
+    CS_SHARED(cs_device_ray, sum, threads);
     sum[threadIdx.x] = own;
-    for (int apart = THREADS / 2; apart > 0; apart /= 2) {
+    for (int apart = threads / 2; apart > 0; apart /= 2) {
         __syncthreads();
         if ((int)threadIdx.x < apart) add_ray(&sum[threadIdx.x], sum[threadIdx.x + apart]);
     }
@@ -443,36 +499,41 @@ CS_KERNEL void project_rays(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_de
         project_ray<disc>(&v, &group, k, &call, d);
         CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group.rows)
         {
-            double work = v.b[row + i] * d[i];
-            if (fabs(d[i]) > own.largest || isnan(d[i])) own.largest = fabs(d[i]);
-            own.work += work;
-            own.magnitude += fabs(work);
+            add_work(v.b[row + i], d[i], &own);
             v.direction[row + i] = d[i];
         }
     }
-    put_ray(own, part + blockIdx.x);
+    put_ray<THREADS>(own, part + blockIdx.x);
 }
 
-/* What A does along the direction: v has it in place of lambda, its velocities, and no b. */
+/* What A does along the direction at a contact. v has the direction in place of lambda, its velocities unless they are given
+ * (read_contact), and no b. */
+CS_GPU cs_device_ray image_of(const cs_device_verdict *v, const cs_device_blocks *group, int64_t k,
+                              const cs_ray_call *call, const double *velocity)
+{
+    cs_device_ray own = {0, 0, 0, 0, 0};
+    contact<CS_MAX_ROWS> image;
+    read_contact<CS_MAX_ROWS, 0, false>(v, group, k, velocity, &image);
+    CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group->rows)
+    {
+        double rho = image.rho[i], size = fabs(image.xi[i]);
+        double relative = call->rtol * rho * v->bounds.scale;
+        double tolerance = fmax(call->atol + relative, LEAST_RTOL * rho * v->bounds.scale);
+        if (rho * size > own.seen || isnan(size)) own.seen = rho * size;
+        if (size > 0) own.left += size * (tolerance / (CS_FLOOR_UNITS * DBL_EPSILON));
+    }
+    return own;
+}
+
+/* The same at all contacts of a group. */
 CS_KERNEL void image_rays(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
                           cs_ray_call call, cs_device_ray *part)
 {
     cs_device_ray own = {0, 0, 0, 0, 0};
     int64_t k = cs_thread();
-    if (k < group.count) {
-        contact<CS_MAX_ROWS> image;
-        read_contact<CS_MAX_ROWS, 0, false>(&v, &group, k, &image);
-        CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group.rows)
-        {
-            double rho = image.rho[i], size = fabs(image.xi[i]);
-            double relative = call.rtol * rho * v.bounds.scale;
-            double tolerance = fmax(call.atol + relative, LEAST_RTOL * rho * v.bounds.scale);
-            if (rho * size > own.seen || isnan(size)) own.seen = rho * size;
-            if (size > 0) own.left += size * (tolerance / (CS_FLOOR_UNITS * DBL_EPSILON));
-        }
-    }
+    if (k < group.count) own = image_of(&v, &group, k, &call, NULL);
     cs_device_ray before = part[blockIdx.x];
-    put_ray(own, part + blockIdx.x);
+    put_ray<THREADS>(own, part + blockIdx.x);
     if (threadIdx.x == 0) add_ray(part + blockIdx.x, before);
 }
 
@@ -481,7 +542,7 @@ CS_KERNEL void join_rays(int64_t parts, cs_device_ray *part)
 {
     cs_device_ray own = {0, 0, 0, 0, 0};
     for (int64_t p = threadIdx.x; p < parts; p += THREADS) add_ray(&own, part[p]);
-    put_ray(own, part + parts);
+    put_ray<THREADS>(own, part + parts);
 }
 
 void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *v, const cs_ray_call *call)
@@ -513,4 +574,123 @@ void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *v, const cs
         part += blocks;
     }
     CS_LAUNCH(queue, 1, THREADS, join_rays, v->parts, v->ray_part);
+}
+
+/* ---- all directions at a sample of the contacts -------------------------------------------------------- */
+
+/* The sums of a direction over a warp, but for those of A; every lane has them. */
+CS_GPU void add_lanes(cs_device_ray *own)
+{
+    for (int apart = 1; apart < CS_WARP; apart *= 2) {
+        cs_device_ray other = {0, 0, 0, 0, 0};
+        other.largest = __shfl_xor_sync(CS_ALL_LANES, own->largest, apart);
+        other.work = __shfl_xor_sync(CS_ALL_LANES, own->work, apart);
+        other.magnitude = __shfl_xor_sync(CS_ALL_LANES, own->magnitude, apart);
+        add_ray(own, other);
+    }
+}
+
+/* part[each j] <- the sums over the projection of direction j into K, for a block of threads. A thread has a contact. */
+template <bool disc>
+CS_KERNEL void project_directions(CS_PARAMETER cs_device_verdict v,
+                                  CS_PARAMETER cs_device_blocks group, cs_ray_call call,
+                                  int64_t each, cs_device_ray *part)
+{
+    enum { WARPS = THREADS / CS_WARP };
+    CS_SHARED(cs_device_ray, of_warp, CS_RAY_DIRECTIONS * WARPS);
+    int64_t k = cs_thread(), row = group.first_row + k * group.rows;
+    int t = (int)threadIdx.x;
+    for (int j = 0; j < CS_RAY_DIRECTIONS; j++) {
+        cs_device_ray own = {0, 0, 0, 0, 0};
+        cs_ray_direction(j, &call);
+        if (k < group.count) {
+            double d[CS_MAX_ROWS];
+            project_ray<disc>(&v, &group, k, &call, d);
+            CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < group.rows)
+                add_work(v.b[row + i], d[i], &own);
+        }
+        add_lanes(&own);
+        if (cs_lane() == 0) of_warp[WARPS * j + t / CS_WARP] = own;
+    }
+    __syncthreads();
+    if (t >= CS_RAY_DIRECTIONS) return;
+    cs_device_ray sum = of_warp[WARPS * t];
+    for (int w = 1; w < WARPS; w++) add_ray(&sum, of_warp[WARPS * t + w]);
+    part[each * t + blockIdx.x] = sum;
+}
+
+/* Component c of J^T d of a body, for the projection d of a direction into K. */
+CS_GPU double force_along(const cs_device_verdict *v, const cs_ray_call *call, int64_t body, int c)
+{
+    const cs_device_blocks *group = v->block_group_there;
+    double sum = 0;
+    for (int64_t e = v->start[body]; e < v->start[body + 1]; e++) {
+        int64_t k;
+        int side;
+        double d[CS_MAX_ROWS];
+        group = contact_of_entry(v, v->entry[e], group, &k, &side);
+        if (group->set == CS_SET_disc) project_ray<true>(v, group, k, call, d);
+        else project_ray<false>(v, group, k, call, d);
+        add_impulse<false>(group, k, side, c, d, &sum);
+    }
+    return sum;
+}
+
+/* part[each j + i] <- the image of direction j at contact i of a sample from all of a group. A block has one of both, a thread a
+ * component of the velocity of one of the contact's bodies; M^-1 is diagonal. */
+CS_KERNEL void image_sample(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
+                            CS_PARAMETER cs_device_bodies bodies, cs_ray_call call, int64_t each,
+                            cs_device_ray *part)
+{
+    CS_SHARED(double, velocity, CS_MAX_PARTNERS *CS_MAX_ROWS);
+    int64_t i = blockIdx.x % CS_RAY_SAMPLE, k = i * (group.count / CS_RAY_SAMPLE);
+    int side = (int)threadIdx.x / CS_MAX_ROWS, c = (int)threadIdx.x % CS_MAX_ROWS;
+    int direction = (int)blockIdx.x / CS_RAY_SAMPLE;
+    cs_ray_direction(direction, &call);
+    if (side < group.partners && c < bodies.dof) {
+        int64_t at = group.velocity[group.partners * k + side] - bodies.first_velocity;
+        int64_t body = bodies.first_body + at / bodies.dof;
+        velocity[threadIdx.x] =
+            at < 0 ? 0 : force_along(&v, &call, body, c) * bodies.inverse_mass[at + c];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) part[each * direction + i] = image_of(&v, &group, k, &call, velocity);
+}
+
+/* all[j] <- the sums of the parts of direction j. A block has a direction. */
+CS_KERNEL void __launch_bounds__(JOINERS)
+    join_directions(int64_t each, const cs_device_ray *part, cs_device_ray *all)
+{
+    cs_device_ray own = {0, 0, 0, 0, 0};
+    for (int64_t p = threadIdx.x; p < each; p += JOINERS)
+        add_ray(&own, part[each * blockIdx.x + p]);
+    put_ray<JOINERS>(own, all + blockIdx.x);
+}
+
+void cs_device_measure_directions(cs_queue *queue, const cs_device_verdict *v, int sampled,
+                                  const cs_ray_call *call)
+{
+    /* The projections. */
+    int64_t each = v->parts + CS_RAY_SAMPLE;
+    cs_device_ray *all = v->ray_part + v->parts + 1, *first = all + CS_RAY_DIRECTIONS;
+    cs_device_ray *part = first;
+    for (int g = 0; g < v->block_groups; g++) {
+        const cs_device_blocks *group = &v->block_group[g];
+        int64_t blocks = cs_verdict_parts(group->count);
+        if (!blocks) continue;
+        if (group->set == CS_SET_disc)
+            CS_LAUNCH(queue, blocks, THREADS, project_directions<true>, *v, *group, *call, each,
+                      part);
+        else
+            CS_LAUNCH(queue, blocks, THREADS, project_directions<false>, *v, *group, *call, each,
+                      part);
+        part += blocks;
+    }
+
+    /* Their images at the sample. */
+    cs_device_verdict along = *v;
+    along.b = NULL;
+    CS_LAUNCH(queue, CS_RAY_DIRECTIONS * CS_RAY_SAMPLE, CS_WARP, image_sample, along,
+              v->block_group[sampled], *v->body_group, *call, each, part);
+    CS_LAUNCH(queue, CS_RAY_DIRECTIONS, JOINERS, join_directions, each, first, all);
 }

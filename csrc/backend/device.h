@@ -459,6 +459,10 @@ typedef struct cs_device {
     cs_status (*wait)(cs_queue *queue, cs_error *error);
     /* The same for work that is known to be over. */
     cs_status (*failed)(cs_queue *queue, cs_error *error);
+
+    /* Behind ray_part[parts]: <- the sums of all directions (backend/device_ray.h) with the images at a sample of one group. */
+    void (*measure_directions)(cs_queue *queue, const cs_device_verdict *verdict, int sampled,
+                               const cs_ray_call *call);
 } cs_device;
 
 /* A number that differs where the two sides were compiled with other headers. */

@@ -4,6 +4,7 @@
 
 #include "backend/device.h"
 #include "backend/device_flow.h"
+#include "backend/device_ray.h"
 #include "core/error.h"
 
 /* Memory for iterates that a launch of several sweeps keeps, and sweeps whose iterates are kept in any case. */
@@ -63,6 +64,9 @@ typedef struct cs_on_device {
     cs_adjacency adjacency;             /* of the problem, for verdicts */
     double *plain; /* (rows): on the host, lambda in the user's order where verdicts are given */
     cs_device_verdict verdict;
+    int directed; /* `direction` has the sums of lambda and of what is kept */
+    cs_device_ray direction[CS_RAY_DIRECTIONS];
+    double *held;             /* (rows): on the device, the impulses of an earlier solve */
     cs_device_blocks *blocks; /* (groups) */
     cs_device_bodies *bodies; /* (groups of bodies) */
 } cs_on_device;
@@ -135,6 +139,7 @@ void cs_device_unpack(cs_on_device *d, double *to);
 static inline void cs_device_changed(cs_on_device *d)
 {
     d->current = d->unpacked = d->moved = d->mapped = d->judged = d->judged_floor = 0;
+    d->directed = 0;
 }
 
 /* ---- device_verdict.c ---------------------------------------------------------------------------- */

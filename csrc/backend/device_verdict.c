@@ -103,6 +103,7 @@ void cs_device_copy_verdict(cs_on_device *d, const double *rho)
         d->given_parameters = doubles(d, problem->parameters);
     }
     if (!d->judges) return;
+    d->held = doubles(d, problem->rows);
 
     /* The problem. */
     int full = 0;
@@ -118,6 +119,7 @@ void cs_device_copy_verdict(cs_on_device *d, const double *rho)
 
     /* What is computed from it. */
     size_t lists = (size_t)adjacency->start[problem->bodies];
+    size_t rays = (size_t)(parts + 1 + CS_RAY_DIRECTIONS * (1 + parts + CS_RAY_SAMPLE));
     d->verdict = (cs_device_verdict){
         .block_group = d->blocks,
         .block_group_there =
@@ -144,7 +146,7 @@ void cs_device_copy_verdict(cs_on_device *d, const double *rho)
         .verdict = d->report_there ? &d->report_there->verdict : NULL,
         .grown = cs_device_take(d, sizeof(int)),
         .direction = doubles(d, problem->rows),
-        .ray_part = cs_device_take(d, (size_t)(parts + 1) * sizeof(cs_device_ray)),
+        .ray_part = cs_device_take(d, rays * sizeof(cs_device_ray)),
     };
 }
 
@@ -251,10 +253,28 @@ void cs_device_get_plain(cs_on_device *d, double *impulses)
     d->current = 1;
 }
 
+/* Another solve writes its impulses where those held before have been. */
+static void hold(void *state)
+{
+    cs_on_device *d = state;
+    double *before = d->held;
+    unpack(d);
+    d->held = d->verdict.lambda;
+    d->verdict.lambda = before;
+    cs_device_changed(d);
+}
+
+static void get_held(const void *state, double *impulses)
+{
+    const cs_on_device *d = state;
+    d->device->download(d->queue, impulses, d->held, bytes_of_rows(d));
+}
+
 static void keep_ray(void *state)
 {
     cs_on_device *d = state;
     unpack(d);
+    d->directed = 0;
     d->device->copy(d->queue, d->verdict.kept, d->verdict.lambda, bytes_of_rows(d));
 }
 
@@ -275,32 +295,65 @@ static int has_grown(void *state, cs_ray_part what, double least)
     return grown > 0;
 }
 
-/* Sums here have another order than those of the host, and the direction another scale: what is close to a bound is the
- * host's to decide. */
+/* The group whose contacts are sampled: the largest one. -1 if it is too small for that, or more than the sample's kernel takes:
+ * several groups of bodies, a full M^-1, many components, compliance. */
+static int sampled_group(const cs_device_verdict *v)
+{
+    enum { LEAST = 4 * CS_RAY_SAMPLE };
+    int largest = 0;
+    for (int g = 1; g < v->block_groups; g++)
+        if (v->block_group[g].count > v->block_group[largest].count) largest = g;
+    const cs_device_blocks *group = v->block_group + largest;
+    if (!v->block_groups || group->count < LEAST || group->compliance) return -1;
+    const cs_device_bodies *bodies = v->body_group;
+    return v->body_groups == 1 && bodies->diagonal && bodies->dof <= CS_MAX_ROWS ? largest : -1;
+}
+
+/* d->direction <- the sums of all directions for the present iterate. Returns 0 if there is no sample. */
+static int measure_directions(cs_on_device *d, const cs_ray_call *call)
+{
+    cs_device_verdict *v = &d->verdict;
+    int sampled = sampled_group(v);
+    if (sampled < 0) return 0;
+    if (d->directed) return 1;
+    for (int j = 0; j < CS_RAY_DIRECTIONS; j++) d->direction[j].largest = NAN;
+    d->device->measure_directions(d->queue, v, sampled, call);
+    d->device->download(d->queue, d->direction, v->ray_part + v->parts + 1, sizeof d->direction);
+    return d->directed = 1;
+}
+
+/* Whether the sample shows it. */
+static int is_hopeless_at_sample(cs_on_device *d, const cs_ray_call *call)
+{
+    if (!measure_directions(d, call)) return 0;
+    for (int j = 0; j < CS_RAY_DIRECTIONS; j++) {
+        cs_ray_call known = *call;
+        cs_ray_direction(j, &known);
+        if (known.here == call->here && known.kept == call->kept &&
+            known.friction == call->friction)
+            return cs_ray_is_hopeless(&d->direction[j], call->nearly);
+    }
+    return 0;
+}
+
 static int is_hopeless(void *state, const cs_ray_call *call)
 {
-    enum { CLOSE = 2 };
-    static const double rounding = 1e-9, beyond = 1.01;
     cs_on_device *d = state;
     cs_device_ray sum = {.largest = NAN};
     if (d->verdict.scale) return 0; /* sums over several islands are the host's */
     unpack(d);
+    if (is_hopeless_at_sample(d, call)) return 1;
     d->device->measure_ray(d->queue, &d->verdict, call);
     d->device->download(d->queue, &sum, d->verdict.ray_part + d->verdict.parts, sizeof sum);
-
-    /* A direction that is zero, or that b does not drive. */
-    if (!isfinite(sum.largest) || !isfinite(sum.work) || !isfinite(sum.seen)) return 0;
-    if (sum.magnitude == 0 || sum.work > rounding * sum.magnitude) return 1;
-
-    /* What A sees is too much for a proof and for a refinement. */
-    return sum.seen > beyond * call->nearly * sum.largest &&
-           sum.left > CLOSE * (fabs(sum.work) + sum.magnitude * rounding);
+    return cs_ray_is_hopeless(&sum, call->nearly);
 }
 
 const cs_verdicts cs_device_verdicts = {
     .possible = possible,
     .judge = judge,
     .velocity = velocity,
+    .hold = hold,
+    .get_held = get_held,
     .keep_ray = keep_ray,
     .get_ray = get_ray,
     .has_grown = has_grown,

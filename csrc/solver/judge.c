@@ -127,6 +127,7 @@ cs_status cs_judge_take(cs_solver *solver, cs_error *error)
     solver->judge.islands =
         cs_number_all_islands(problem, solver->setup_threads, solver->judge.island);
     if (solver->judge.islands < shared) solver->judge.islands = shared;
+    solver->judge.largest_island = -1;
     solver->judge.alone = cs_problem_calls_back(problem);
     solver->judge.begun = 0;
     if (cs_find_couplings(problem, solver->factors.rho, solver->judge.magnitude) >= 0)
@@ -661,10 +662,11 @@ static int64_t piece_of_block(const cs_judge *judge, int64_t block)
     return judge->pieces.of_block ? judge->pieces.of_block[block] : judge->island[block];
 }
 
-/* The number of blocks of the largest island. The scratch arrays are free then. */
-static int64_t largest_island(const cs_solver *solver)
+/* The number of blocks of the largest island, which is counted once. The scratch arrays are free then. */
+static int64_t largest_island(cs_solver *solver)
 {
     double *size = solver->judge.reach, largest = 0;
+    if (solver->judge.largest_island >= 0) return solver->judge.largest_island;
     for (int64_t i = 0; i < solver->judge.islands; i++) size[i] = 0;
     for (int64_t k = 0; k < solver->problem->blocks; k++)
         if (piece_of_block(&solver->judge, k) >= 0) size[solver->judge.island[k]]++;
@@ -674,13 +676,13 @@ static int64_t largest_island(const cs_solver *solver)
         cs_ranks_totals(solver->ranks, size, cs_ranks_share(solver->ranks)->shared_islands);
     for (int64_t i = 0; i < solver->judge.islands; i++) largest = fmax(largest, size[i]);
     cs_ranks_largest(solver->ranks, &largest, 1);
-    return (int64_t)largest;
+    return solver->judge.largest_island = (int64_t)largest;
 }
 
 /* Refinement steps for directions in which b drives the impulses, after a solve of `number` iterations: as many as its
  * cost allows; 0 if that is none. Only those of small islands become proofs by a few steps: many small ones have the
  * steps that each would have by itself. */
-static int64_t affordable_refinements(const cs_solver *solver, int64_t number)
+static int64_t affordable_refinements(cs_solver *solver, int64_t number)
 {
     int64_t free = FREE_BLOCKS / (largest_island(solver) + 1);
     int64_t most = (number / SWEEPS_A_PRODUCT + free - TESTS) / (DRIVEN + 2);

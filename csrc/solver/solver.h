@@ -52,6 +52,7 @@ typedef struct cs_judge {
     double *response;        /* (rows): a_s of each row's coupled set (measure/measure.h) */
     int64_t *island;         /* (blocks): island of each block, from 0 */
     int64_t islands;         /* their number */
+    int64_t largest_island;  /* blocks of the largest one; -1: not counted yet */
     cs_island_pieces pieces; /* of the islands, by parts of the problem if the schedule has them */
     double *of_part;         /* (parts of the problem): scratch; NULL without parts */
     int alone;               /* whether the prox of a set calls the caller's code: one thread */
