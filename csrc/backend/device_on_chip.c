@@ -63,6 +63,8 @@ const char *cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t pro
     lists->places = group->count;
     int64_t size = (int64_t)cs_real_size(packed->dtype);
     lists->chip = plan(group, single_prox, packed->dense_stride * size, size, processors, shared);
+    if (cs_chip_visits(&lists->chip) > CS_CHIP_THREADS)
+        return "a block has more visits than threads";
     return lists->chip.in_shared < 0 ? "the impulses do not fit the shared memory of a block"
                                      : NULL;
 }
