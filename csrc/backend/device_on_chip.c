@@ -38,6 +38,8 @@ static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_by
     if (holds) {
         p.pieces = pieces <= 3 ? (int)pieces : CS_CHIP_PIECES;
         p.held = p.pieces == 1 ? 4 : CS_CHIP_PIECES / p.pieces;
+        /* Doubles of a large team leave no registers for the end of a third visit. */
+        if (p.pieces == 2 && team == CS_DENSE_LARGE && size == 8) p.held = 2;
     }
 
     /* Shared memory: lambda and what ends the visits, then whole visits. */
