@@ -136,12 +136,13 @@ typedef struct cs_dense_plan {
 } cs_dense_plan;
 
 /* Rows and contacts of a panel at most; the distance of rows in its diagonal block, which is odd, so that lanes three rows apart
- * meet in no bank of the shared memory; bytes that a block shares for so many rows. */
+ * meet in no bank of the shared memory; bytes that a block shares for so many rows: the block, three numbers of each row, and one of
+ * each contact. */
 enum { CS_PANEL_ROWS = 96, CS_PANEL_CONTACTS = 32, CS_PANEL_PITCH = CS_PANEL_ROWS + 1 };
 
 CS_DEVICE static inline int64_t cs_panel_bytes(int64_t rows, int64_t size)
 {
-    return (rows * CS_PANEL_PITCH + CS_PANEL_ROWS) * size;
+    return (rows * CS_PANEL_PITCH + 3 * CS_PANEL_ROWS + CS_PANEL_CONTACTS) * size;
 }
 
 /* Whole rows of T on the chip (cuda/on_chip.inc). A block of CS_CHIP_THREADS threads has `teams` teams; visit k of block i is

@@ -38,6 +38,8 @@ static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_by
     if (holds) {
         p.pieces = pieces <= 3 ? (int)pieces : CS_CHIP_PIECES;
         p.held = p.pieces == 1 ? 4 : CS_CHIP_PIECES / p.pieces;
+        /* Doubles of a large team leave no registers for the end of a third visit. */
+        if (p.pieces == 2 && team == CS_DENSE_LARGE && size == 8) p.held = 2;
     }
 
     /* Shared memory: lambda and what ends the visits, then whole visits. */
@@ -63,6 +65,8 @@ const char *cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t pro
     lists->places = group->count;
     int64_t size = (int64_t)cs_real_size(packed->dtype);
     lists->chip = plan(group, single_prox, packed->dense_stride * size, size, processors, shared);
+    if (cs_chip_visits(&lists->chip) > CS_CHIP_THREADS)
+        return "a block has more visits than threads";
     return lists->chip.in_shared < 0 ? "the impulses do not fit the shared memory of a block"
                                      : NULL;
 }

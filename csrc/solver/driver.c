@@ -475,7 +475,8 @@ static int sweeps_on_device(const cs_solver *solver)
 /* The number of sweeps that the next call may make, if the last one made `made` sweeps in so many seconds: as many as
  * fit into half of the time between two polls, but at most twice as many as before, because their speed may
  * change. The processes of a network begin and end with each call, so that its calls become longer, and sooner; those of a
- * device become longer sooner, and begin with more than one sweep, unless the problem is so large that a sweep takes long. */
+ * device become longer sooner, and begin with more than one sweep, unless the problem is so large that a sweep takes long. They
+ * are powers of two, so that few graphs of sweeps have to be captured. */
 #define NETWORK_SECONDS 0.1
 enum { GROWTH = 2, FAR_GROWTH = 16, DEVICE_FIRST = 16, DEVICE_FIRST_ROWS = 1 << 20 };
 static int64_t next_at_once(const cs_solver *solver, int64_t made, double seconds)
@@ -485,7 +486,10 @@ static int64_t next_at_once(const cs_solver *solver, int64_t made, double second
     double most = (far ? FAR_GROWTH : GROWTH) * (double)made, fit = most;
     double time = by_network ? NETWORK_SECONDS : POLL_SECONDS / 2;
     if (seconds > 0) fit = time * (double)made / seconds;
-    return fit < 1 ? 1 : (int64_t)fmin(fit, most);
+    int64_t sweeps = fit < 1 ? 1 : (int64_t)fmin(fit, most);
+    if (!far || by_network) return sweeps;
+    while (sweeps & (sweeps - 1)) sweeps &= sweeps - 1; /* the largest power of two in it */
+    return sweeps;
 }
 
 /* The number of sweeps from sweep k to the next multiple of `every`, both included. */

@@ -83,7 +83,8 @@ static int64_t sweeps_at_once(const cs_run *run)
     if (solver->packing.dtype == CS_MIXED || solver->factors.balance.factor) return 1;
     int64_t most = cs_run_sweeps_at_once(run);
     int64_t refreshed = CS_REFRESH_EVERY - (run->number - 1) % CS_REFRESH_EVERY;
-    return solver->packing.dtype == CS_F32 && most > refreshed ? refreshed : most;
+    int refreshes = solver->packing.dtype == CS_F32 && solver->packing.keeps_velocities;
+    return refreshes && most > refreshed ? refreshed : most;
 }
 
 /* The `step` of the iteration: one call of the backend, usually of one sweep, and the test for divergence. */
