@@ -297,7 +297,7 @@ CS_GPU void cs_write_count(uint32_t *to, uint32_t count)
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(count) : "memory");
 }
 
-/* Adds one after all that the block has done before the last barrier; a reader that finds it by the second function sees
+/* Adds one after all that the block has done before the last barrier, or the warp before the last __syncwarp; a reader that finds it by the second function sees
  * all that. No fence is needed. */
 CS_GPU void cs_arrive(uint32_t *count)
 {
