@@ -182,10 +182,8 @@ class Result(Lazy):
         `contactsolve.solve` includes making the problem and the solver. Attributes of a result are
         computed when they are first read, after that time; without a tolerance and without
         measures of iterates this includes the velocities and the natural map, at the latest before
-        the problem is updated. Impulses on a device are copied when they are read, too, at the
-        latest before the second solve that follows. The solver of the solve computes them: while
-        it solves again, a reader in another thread waits, and a signal handler of that thread gets
-        an error.
+        the problem is updated. The solver of the solve computes them: while it solves again, a
+        reader in another thread waits, and a signal handler of that thread gets an error.
     natural_map, natural_map_scaled
         At the returned impulses, in float64 on the data as given [N s], [1].
     worst_contact

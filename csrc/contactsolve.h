@@ -546,9 +546,6 @@ typedef struct cs_result {
     double *impulses;            /* (rows) lambda */
     double *residual_velocities; /* (rows) xi = A lambda + b */
     double *velocity_change;     /* (velocities) M^-1 J^T lambda; zero when A was given */
-    /* Set by the caller: the impulses may stay on the solver's device, in place of `impulses`. Set by the solve: they do, and
-     * cs_solver_read_impulses reads them. */
-    int may_stay, stay;
     int evaluated; /* whether the impulses were evaluated: the natural maps and the worst block are known */
     cs_outcome outcome;
     int64_t iterations;
@@ -650,13 +647,6 @@ CS_PUBLIC int cs_solver_evaluates(const cs_solver *solver);
  * problem must have the values of that solve. */
 CS_PUBLIC cs_status cs_solver_evaluate(cs_solver *solver, const double *b, const double *parameters,
                                        cs_result *result, cs_error *error);
-/* impulses (rows) <- those of the last solve, which have stayed on the device, or (`held`) those of an earlier one. Fails with
- * CS_DEVICE_FAILED. */
-CS_PUBLIC cs_status cs_solver_read_impulses(cs_solver *solver, int held, double *impulses,
-                                            cs_error *error);
-/* Holds those of the last solve through the following ones, in place of what was held. Returns 0 if that is impossible: the
- * next solve packs the problem anew. */
-CS_PUBLIC int cs_solver_hold_impulses(cs_solver *solver);
 /* velocity (velocities) <- M^-1 J^T impulses, with the solver's threads */
 CS_PUBLIC void cs_solver_velocity_change(const cs_solver *solver, const double *impulses,
                                          double *velocity);

@@ -149,10 +149,6 @@ typedef struct cs_verdicts {
     /* velocity (velocities) <- M^-1 J^T lambda */
     void (*velocity)(void *state, double *velocity);
 
-    /* Hold the impulses of a solve on the device through later ones, and read them (rows). */
-    void (*hold)(void *state);
-    void (*get_held)(const void *state, double *impulses);
-
     /* For proofs that there is no solution: keep lambda, and read what was kept (rows). Whether some impulse of those that
      * `what` says is at least `least` rho V, with the V of the last `judge` or `measure`. */
     void (*keep_ray)(void *state);

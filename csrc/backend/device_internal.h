@@ -66,7 +66,6 @@ typedef struct cs_on_device {
     cs_device_verdict verdict;
     int directed; /* `direction` has the sums of lambda and of what is kept */
     cs_device_ray direction[CS_RAY_DIRECTIONS];
-    double *held;             /* (rows): on the device, the impulses of an earlier solve */
     cs_device_blocks *blocks; /* (groups) */
     cs_device_bodies *bodies; /* (groups of bodies) */
 } cs_on_device;

@@ -103,7 +103,6 @@ void cs_device_copy_verdict(cs_on_device *d, const double *rho)
         d->given_parameters = doubles(d, problem->parameters);
     }
     if (!d->judges) return;
-    d->held = doubles(d, problem->rows);
 
     /* The problem. */
     int full = 0;
@@ -253,23 +252,6 @@ void cs_device_get_plain(cs_on_device *d, double *impulses)
     d->current = 1;
 }
 
-/* Another solve writes its impulses where those held before have been. */
-static void hold(void *state)
-{
-    cs_on_device *d = state;
-    double *before = d->held;
-    unpack(d);
-    d->held = d->verdict.lambda;
-    d->verdict.lambda = before;
-    cs_device_changed(d);
-}
-
-static void get_held(const void *state, double *impulses)
-{
-    const cs_on_device *d = state;
-    d->device->download(d->queue, impulses, d->held, bytes_of_rows(d));
-}
-
 static void keep_ray(void *state)
 {
     cs_on_device *d = state;
@@ -352,8 +334,6 @@ const cs_verdicts cs_device_verdicts = {
     .possible = possible,
     .judge = judge,
     .velocity = velocity,
-    .hold = hold,
-    .get_held = get_held,
     .keep_ray = keep_ray,
     .get_ray = get_ray,
     .has_grown = has_grown,

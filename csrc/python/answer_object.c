@@ -158,11 +158,9 @@ static PyObject *get_links(answer_object *self, void *unused)
 
 /* ---- what an evaluation gives ---------------------------------------------------------------- */
 
-/* The impulses that are handed out: a copy before they are evaluated, because the caller may change it. NULL with an error
- * set. */
+/* The impulses that are handed out: a copy before they are evaluated, because the caller may change it. */
 static PyObject *new_impulses(const answer_object *self)
 {
-    if (deferred_find_impulses(self->later) < 0) return NULL;
     if (deferred_is_done(self->later)) return Py_NewRef(self->later->impulses);
     return PyArray_NewCopy((PyArrayObject *)self->later->impulses, NPY_CORDER);
 }

@@ -142,7 +142,6 @@ deferred *deferred_new(shared_solver *shared, const cs_result *result, PyObject 
     atomic_fetch_add(&shared->references, 1);
     self->result = *result;
     self->impulses = Py_NewRef(impulses);
-    atomic_init(&self->place, result->stay ? IMPULSES_THERE : IMPULSES_HERE);
     self->ghosts = Py_XNewRef(ghosts);
     self->b = (PyArrayObject *)Py_XNewRef((PyObject *)b);
     self->parameters = (PyArrayObject *)Py_XNewRef((PyObject *)parameters);
@@ -182,69 +181,10 @@ static double *numbers(PyObject *array)
     return array ? PyArray_DATA((PyArrayObject *)array) : NULL;
 }
 
-static int is_lost(const deferred *self) { return atomic_load(&self->place) == IMPULSES_LOST; }
-
-/* Copies the impulses from the device, with a solver that nobody else uses meanwhile. Returns -1 with an error set; then they
- * are lost. */
-static int find_impulses(deferred *self)
-{
-    int place = atomic_load(&self->place);
-    if (place == IMPULSES_HERE) return 0;
-    cs_error error = {0};
-    cs_status status = cs_solver_read_impulses(self->shared->solver, place == IMPULSES_HELD,
-                                               numbers(self->impulses), &error);
-    atomic_store(&self->place, status ? IMPULSES_LOST : IMPULSES_HERE);
-    if (!status) return 0;
-    raise_error(&error);
-    detach(self);
-    return -1;
-}
-
-/* An evaluation of a solver whose impulses are in that place, as a new reference; or NULL. There is at most one for each place
- * on a device. */
-static deferred *find_place(const shared_solver *shared, impulses_place place)
-{
-    lock();
-    deferred *found = shared->problem->deferred;
-    while (found && (found->shared != shared || atomic_load(&found->place) != (int)place))
-        found = found->next;
-    if (found) found->references++;
-    unlock();
-    return found;
-}
-
-/* Copies impulses that are in that place of the device. What is lost fails when it is read. */
-static void copy_from(const shared_solver *shared, impulses_place place)
-{
-    deferred *found = find_place(shared, place);
-    if (found && find_impulses(found) < 0) PyErr_Clear();
-    deferred_release(found);
-}
-
-/* The same from all places, if the next work of the solver packs the problem anew. Returns whether it does. */
-static int copy_before_packing(const shared_solver *shared)
-{
-    const cs_solver *solver = shared->solver;
-    if (solver->version == solver->problem->version && !solver->together) return 0;
-    copy_from(shared, IMPULSES_HELD);
-    copy_from(shared, IMPULSES_THERE);
-    return 1;
-}
-
-void deferred_hold(shared_solver *shared)
-{
-    deferred *last = copy_before_packing(shared) ? NULL : find_place(shared, IMPULSES_THERE);
-    if (!last) return;
-    copy_from(shared, IMPULSES_HELD);
-    if (cs_solver_hold_impulses(shared->solver)) atomic_store(&last->place, IMPULSES_HELD);
-    deferred_release(last);
-}
-
 /* Fills the velocity change, with a solver that nobody else uses meanwhile. Returns -1 with an error set. */
 static int find_velocity(deferred *self)
 {
     if (self->velocity) return 0;
-    if (find_impulses(self) < 0) return -1;
     const shared_solver *shared = self->shared;
     PyObject *velocity = new_doubles(NULL, shared->problem->problem->velocities);
     if (!velocity) return -1;
@@ -259,8 +199,6 @@ static int find_velocity(deferred *self)
 static int evaluate(deferred *self)
 {
     if (deferred_is_done(self)) return 0;
-    if (find_impulses(self) < 0) return -1;
-    copy_before_packing(self->shared);
 
     /* Arrays that the answer will own. A velocity change that was handed out belongs to the caller. */
     const cs_problem *problem = self->shared->problem->problem;
@@ -318,7 +256,7 @@ static int work_with(deferred *self, shared_solver *shared, int (*work)(deferred
     /* A solve in another thread ends first. */
     int failed = take_to_evaluate(shared);
     if (!failed) {
-        if (!deferred_is_done(self) && !is_lost(self)) failed = work(self);
+        if (!deferred_is_done(self)) failed = work(self);
         shared_solver_end(shared);
     }
     problem_end(shared->problem);
@@ -331,29 +269,18 @@ static int work_on(deferred *self, int (*work)(deferred *self))
     shared_solver *shared = solver_of(self);
     int failed = shared ? work_with(self, shared, work) : 0;
     shared_solver_release(shared);
-    if (failed || !is_lost(self)) return failed;
-    PyErr_SetString(PyExc_RuntimeError, "these impulses were on a device that has failed");
-    return -1;
+    return failed;
 }
 
 int deferred_finish(deferred *self) { return work_on(self, evaluate); }
 
 int deferred_find_velocity(deferred *self) { return work_on(self, find_velocity); }
 
-int deferred_find_impulses(deferred *self)
-{
-    return atomic_load(&self->place) == IMPULSES_HERE ? 0 : work_on(self, find_impulses);
-}
-
 int deferred_finish_all(const problem_object *problem, const shared_solver *of)
 {
     int failed = 0;
     for (deferred *self; !failed && (self = first_of(problem, of));) {
         failed = evaluate(self);
-        if (failed && is_lost(self)) { /* which its reader is told */
-            PyErr_Clear();
-            failed = 0;
-        }
         deferred_release(self);
     }
     return failed;

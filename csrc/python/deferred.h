@@ -1,7 +1,6 @@
 /* Deferred evaluations. A solve that nothing has to judge returns its impulses alone: their residual velocities, their
  * velocity change and their natural map are evaluated when they are read, at the latest before the problem gets new
- * values or the solver goes. Impulses on a device are copied when they are read, too; those of one solve are held there
- * through the next ones. On several ranks the solve evaluates the natural map, which takes all of them, and keeps the
+ * values or the solver goes. On several ranks the solve evaluates the natural map, which takes all of them, and keeps the
  * velocities of other ranks' bodies, so that the rest is evaluated by one rank alone.
  *
  *     answer --> deferred --> shared solver --> problem --> list of its deferred evaluations (not owned)
@@ -39,14 +38,6 @@ void shared_solver_release(shared_solver *shared);
 int shared_solver_begin(shared_solver *shared);
 void shared_solver_end(shared_solver *shared);
 
-/* Where the impulses of an answer are: on a device those of the last solve, or held; `lost` with a device that failed. */
-typedef enum impulses_place {
-    IMPULSES_HERE,
-    IMPULSES_THERE,
-    IMPULSES_HELD,
-    IMPULSES_LOST
-} impulses_place;
-
 /* An evaluation of an answer, which is `done` or not. */
 typedef struct deferred {
     int references;
@@ -54,7 +45,6 @@ typedef struct deferred {
     struct deferred *previous, *next; /* in the list of its problem, until it is done */
     shared_solver *shared;            /* NULL once it is done */
     PyObject *impulses;               /* (rows) */
-    atomic_int place;                 /* an impulses_place */
     PyObject *ghosts;                 /* (ghost velocities) on ranks; or NULL */
     PyArrayObject *b, *parameters;    /* of the solve, or NULL */
     PyObject *xi, *velocity;          /* (rows), (velocities): NULL until they are known */
@@ -71,12 +61,8 @@ int deferred_is_done(const deferred *self);
 /* Evaluates unless that is done. Waits for a solve in another thread. Returns -1 with an error set. */
 int deferred_finish(deferred *self);
 
-/* The same for the velocity change alone, which costs less; and for the impulses. */
+/* The same for the velocity change alone, which costs less. */
 int deferred_find_velocity(deferred *self);
-int deferred_find_impulses(deferred *self);
-
-/* Before a solve: impulses that are on the device stay there, or are copied. The caller has taken the solver. */
-void deferred_hold(shared_solver *shared);
 
 /* Evaluates all that wait for a problem's values: those of one solver, or (NULL) of all its solvers. The caller has
  * taken that solver, or locked the problem. Returns -1 with an error set. */

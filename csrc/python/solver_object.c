@@ -260,7 +260,6 @@ static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyO
     if ((context.listeners.callback || context.listeners.progress) &&
         deferred_finish_all(shared->problem, shared) < 0)
         return -1;
-    deferred_hold(shared);
 
     /* Solve with the GIL released. */
     context.listeners.thread = PyEval_SaveThread();
@@ -307,7 +306,6 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
         .impulses = PyArray_DATA((PyArrayObject *)parts.impulses),
         .residual_velocities = now ? PyArray_DATA((PyArrayObject *)parts.xi) : NULL,
         .velocity_change = now ? PyArray_DATA((PyArrayObject *)parts.velocity) : NULL,
-        .may_stay = !now,
     };
 
     /* The solve, and its answer. */

@@ -783,16 +783,14 @@ static void hand_out_impulses(const cs_run *run, cs_result *result)
     if (run->state.lambda != result->impulses) cs_hand_out_impulses(run->solver, result);
 }
 
-/* The caller's impulses, and velocities that no evaluation has handed out: from the backend, unless they have been fetched, or
- * may stay there. */
+/* The caller's impulses, and velocities that no evaluation has handed out: from the backend, unless they have been fetched. */
 static void hand_out_iterate(cs_run *run, int evaluated, cs_result *result)
 {
     cs_solver *solver = run->solver;
     const cs_packing *packing = &solver->packing;
     int here = run->there ? run->evaluated : evaluated;
-    result->stay = run->there && !here && result->may_stay && !is_unpacked(run);
     if (here || is_unpacked(run)) hand_out_impulses(run, result);
-    else if (result->impulses && !result->stay) cs_packing_get(packing, result->impulses);
+    else if (result->impulses) cs_packing_get(packing, result->impulses);
     if (run->there) {
         if (result->velocity_change && !here)
             packing->backend->verdicts->velocity(packing->state, result->velocity_change);

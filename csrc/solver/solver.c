@@ -906,24 +906,6 @@ cs_status cs_solver_impulses_there(cs_solver *solver, const double *impulses, do
     return status;
 }
 
-cs_status cs_solver_read_impulses(cs_solver *solver, int held, double *impulses, cs_error *error)
-{
-    cs_packing *packing = &solver->packing;
-    if (held) packing->backend->verdicts->get_held(packing->state, impulses);
-    else cs_packing_get(packing, impulses);
-    cs_status status = cs_packing_wait(packing, error);
-    if (status == CS_DEVICE_FAILED) solver->version = -1;
-    return status;
-}
-
-int cs_solver_hold_impulses(cs_solver *solver)
-{
-    cs_packing *packing = &solver->packing;
-    if (solver->version != solver->problem->version || solver->together) return 0;
-    packing->backend->verdicts->hold(packing->state);
-    return 1;
-}
-
 const signed char *cs_solver_index_set(const cs_solver *solver) { return solver->index_found; }
 
 const double *cs_solver_ray(const cs_solver *solver) { return solver->unbounded; }
