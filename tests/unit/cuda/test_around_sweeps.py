@@ -235,9 +235,9 @@ def test_proofs_from_impulses_that_grow():
     np.testing.assert_array_equal(there.info["certificate"], here.info["certificate"])
 
 
-def test_directions_of_many_contacts(many_spheres):
+def test_directions_of_many_contacts():
     """A sample of the contacts rules a direction out, but never one that is a proof."""
-    grid = many_spheres
+    grid = cs.scenarios.ball_grid(6)
     assert grid.contacts > 4 * 128
     options = {**COLORED, **CHECKED, "islands": False, "max_iterations": 20, "dtype": "float32"}
     start = 100 * cs.Solver(grid, **options).solve().impulses
@@ -248,7 +248,8 @@ def test_directions_of_many_contacts(many_spheres):
     assert (there.status, there.message) == (here.status, here.message)
     assert there.status == "max_iterations"
 
-    # One report of all directions after 20 sweeps, one at the end, and none that has all contacts; impulses once.
+    # A report of all directions after 20 sweeps, one at the end, none that has all contacts; and
+    # the impulses, once.
     assert of_solve.downloads <= of_solve.uploads + 5
     assert of_solve.downloaded < 2 * grid.b.size * NUMBER
 
