@@ -88,6 +88,16 @@ static inline int64_t cs_blocks_of(int64_t count, int64_t size)
     return (count + size - 1) / size;
 }
 
+/* Of the pairs of two neighbouring lanes, the even lane gets both first numbers, the odd one both second ones; doing it again undoes it.
+ * Every lane calls it. */
+CS_GPU void cs_transpose_pairs(uint32_t *first, uint32_t *second)
+{
+    bool odd = cs_lane() % 2;
+    uint32_t other = __shfl_xor_sync(CS_ALL_LANES, odd ? *first : *second, 1);
+    *first = odd ? other : *first;
+    *second = odd ? *second : other;
+}
+
 /* The maximum over the lanes of a warp; NaN does not count. */
 template <class number> CS_GPU number cs_warp_maximum(number value)
 {

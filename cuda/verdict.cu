@@ -434,7 +434,8 @@ void cs_device_look_for_growth(cs_queue *queue, const cs_device_verdict *v, cs_r
 #define NOTHING 0x1p-100
 #define LEAST_RTOL 1e-6
 
-/* d (rows) <- the projection of here x lambda + kept x (what was kept) of a contact into K. */
+/* d (rows) <- the projection of here x lambda + kept x (what was kept) of a contact into K. What was kept may not be set where
+ * the direction has nothing of it. */
 template <bool disc>
 CS_GPU void project_ray(const cs_device_verdict *v, const cs_device_blocks *group, int64_t k,
                         const cs_ray_call *call, double *d)
