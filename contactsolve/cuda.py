@@ -22,6 +22,7 @@ __all__ = ["DenseIterations", "DeviceArray", "available", "devices", "iterate_de
 _ALIGNMENT = 128  # bytes from which a GPU reads at once: what cudaMallocPitch aligns to, at least
 _LAYOUTS = ("contacts", "directions", "padded_directions")
 _CRITERIA = (None, "each", "norm")
+_LEFT_OUT = (None, "barriers", "propagation", "normal", "friction", "writes", "step_a")
 _PANELS = {"full_sor_96": 96, "full_sor_192": 192}
 _ALL_IN_ONE = ("all_in_one_128", "all_in_one_192")
 
@@ -80,6 +81,8 @@ def iterate_dense(
     rtol: float = 1e-7,
     atol: float = 1e-7,
     check_every: int = 10,
+    leave_out: Literal["barriers", "propagation", "normal", "friction", "writes", "step_a"]
+    | None = None,
     device: str = "cuda",
 ) -> DenseIterations:
     """Iterate P ← prox(T P + d) by one of S2's own kernels: the peer of solvers in measurements.
@@ -100,6 +103,21 @@ def iterate_dense(
     ====================  ========================================================================
 
     cuBLAS is loaded when it is first used; under emulation a kernel stands in its place.
+
+    With `leave_out`, ``"full_sor_96"`` lacks parts of kernel A, to measure how long they take.
+    **Impulses are wrong then, by intention.** From the second on, each lacks those before it as
+    well, except for the barriers:
+
+    =================  ===========================================================================
+    ``leave_out``      what kernel A lacks (S2 figure 6.4, lines of listing A.2)
+    =================  ===========================================================================
+    ``"barriers"``     its three barriers for each contact (57, 63, 95), nothing else
+    ``"propagation"``  products of columns of T with new impulses (58 to 60, 98 to 103)
+    ``"normal"``       projections of normal impulses (44 to 48); -R b is written in their place
+    ``"friction"``     projections of tangential impulses (70 to 85); likewise
+    ``"writes"``       impulses and zeros of sums at the diagonal (50, 51, 88 to 91); P is -R b
+    ``"step_a"``       everything: it is not launched, and P is the first iterate
+    =================  ===========================================================================
 
     Parameters
     ----------
@@ -133,6 +151,8 @@ def iterate_dense(
         Tolerances of `criterion`.
     check_every
         Iterations between two checks of `criterion`.
+    leave_out
+        None, or a part as in the second table, of ``"full_sor_96"`` only.
     device
         ``"cuda"`` or ``"cuda-emulated"``.
 
@@ -178,9 +198,16 @@ def iterate_dense(
     here = _placed(_vector("impulses", start, matrix), place)
     if criterion not in _CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: None, 'each' and 'norm' are known")
+    if leave_out not in _LEFT_OUT:
+        raise ValueError(f"leave_out is {leave_out!r}: {', '.join(map(repr, _LEFT_OUT))} are known")
+    if leave_out is not None and kernel != "full_sor_96":
+        raise ValueError(
+            f"leave_out is {leave_out!r}: kernel='full_sor_96' is needed, not {kernel!r}"
+        )
     done = module.s2_iterate(
         (
             names.index(kernel),
+            _LEFT_OUT.index(leave_out),
             matrix.dtype == np.float32,
             _panel(kernel, panel_rows),
             contacts,

@@ -38,6 +38,8 @@
 /* Around a meeting of blocks, which orders what they do: for ThreadSanitizer. */
 #define CS_LEAVE_MARK(mark) ((void)0)
 #define CS_TAKE_MARK(mark) ((void)0)
+/* The compiler moves no access of memory past it; threads do not wait. */
+#define CS_KEEP_ORDER() asm volatile("" ::: "memory")
 /* Before a loop: makes so many of its passes one, whose loads are on the way at the same time. */
 #define CS_UNROLL_BY(passes) _Pragma(CS_TEXT(unroll passes))
 
@@ -73,6 +75,7 @@
 #define CS_SPIN() emulation::pause()
 #define CS_LEAVE_MARK(mark) emulation::leave_mark(mark)
 #define CS_TAKE_MARK(mark) emulation::take_mark(mark)
+#define CS_KEEP_ORDER() ((void)0)
 #define CS_UNROLL_BY(passes)
 #endif
 

@@ -183,7 +183,9 @@ static int has_numbers(const Py_buffer *buffer, const char *name, int64_t count,
 static int has_sizes(const cs_s2_request *request)
 {
     const cs_s2_problem *p = &request->shape;
-    int known = request->kernel >= 0 && request->kernel < CS_S2_KERNELS;
+    int known = request->kernel >= 0 && request->kernel < CS_S2_KERNELS && request->left_out >= 0 &&
+                request->left_out < CS_S2_PARTS &&
+                (!request->left_out || request->kernel == CS_S2_FULL_SOR_96);
     int64_t last = (p->contacts - 1) * p->contact_step + 2 * p->direction_step;
     if (known && p->contacts > 0 && p->contact_step > 0 && p->direction_step > 0 &&
         last < p->rows && p->pitch >= p->rows && p->rows < INT32_MAX && request->panel > 0 &&
@@ -211,22 +213,23 @@ static PyObject *run_s2(const cs_s2_request *request)
     return NULL;
 }
 
-/* s2_iterate(sizes, iterations, criterion, T, d, mu, impulses) with sizes = (kernel, single, panel, contacts, rows, pitch,
- * contact_step, direction_step), iterations = (most, check_every), criterion = (number, rtol, atol); `impulses` is
+/* s2_iterate(sizes, iterations, criterion, T, d, mu, impulses) with sizes = (kernel, left_out, single, panel, contacts, rows,
+ * pitch, contact_step, direction_step), iterations = (most, check_every), criterion = (number, rtol, atol); `impulses` is
  * written. Arrays have the layout of cs_s2_request. -> what run_s2 returns */
 static PyObject *module_s2_iterate(PyObject *, PyObject *args)
 {
     cs_s2_request request = {};
     cs_s2_problem *p = &request.shape;
     long long panel, contacts, rows, pitch, contact_step, direction_step, most, every;
-    int kernel, criterion;
+    int kernel, left_out, criterion;
     Py_buffer matrix, d, mu, impulses;
-    if (!PyArg_ParseTuple(args, "(iiLLLLLL)(LL)(idd)y*y*y*w*:s2_iterate", &kernel, &request.single,
-                          &panel, &contacts, &rows, &pitch, &contact_step, &direction_step, &most,
-                          &every, &criterion, &request.rtol, &request.atol, &matrix, &d, &mu,
-                          &impulses))
+    if (!PyArg_ParseTuple(args, "(iiiLLLLLL)(LL)(idd)y*y*y*w*:s2_iterate", &kernel, &left_out,
+                          &request.single, &panel, &contacts, &rows, &pitch, &contact_step,
+                          &direction_step, &most, &every, &criterion, &request.rtol, &request.atol,
+                          &matrix, &d, &mu, &impulses))
         return NULL;
-    request.kernel = (cs_s2_kernel)kernel, request.criterion = (cs_s2_criterion)criterion;
+    request.kernel = (cs_s2_kernel)kernel, request.left_out = (cs_s2_part)left_out;
+    request.criterion = (cs_s2_criterion)criterion;
     request.panel = panel, request.iterations = most, request.check_every = every;
     p->contacts = contacts, p->rows = rows, p->pitch = pitch;
     p->contact_step = contact_step, p->direction_step = direction_step;

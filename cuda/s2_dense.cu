@@ -83,6 +83,8 @@ static cs_status upload(run *r, cs_error *error)
     put(p->d, request->d, vector);
     put(p->mu, request->mu, (size_t)p->contacts * number);
     put(p->x, request->impulses, vector);
+    /* What kernel B multiplies by where no kernel writes it. */
+    if (request->left_out == CS_S2_STEP_A) put(p->y, request->impulses, vector);
     return r->device->wait(r->queue, error);
 }
 
@@ -107,7 +109,8 @@ static cs_status iterate(run *r, cs_s2_outcome *outcome, cs_error *error)
     const cs_s2_kernels *kernels = request->single ? &cs_s2_kernels_f32 : &cs_s2_kernels_f64;
     if (is_sor(request)) kernels->begin(r->queue, &r->problem, request->kernel, request->panel);
     while (outcome->iterations < request->iterations && !outcome->converged) {
-        kernels->iterate(r->queue, &r->problem, request->kernel, request->panel, r->blas);
+        kernels->iterate(r->queue, &r->problem, request->kernel, request->panel, request->left_out,
+                         r->blas);
         outcome->converged = has_converged(r, kernels, ++outcome->iterations);
         std::swap(r->problem.x, r->problem.y);
     }

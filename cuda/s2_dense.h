@@ -36,6 +36,19 @@ typedef enum cs_s2_kernel {
     CS_S2_KERNELS,
 } cs_s2_kernel;
 
+/* What kernel A of full SOR's variant 1 leaves out, to measure what it takes: impulses are wrong then. From the propagation on,
+ * in the order of S2 figure 6.4, each leaves out all before it as well, but has the barriers. */
+typedef enum cs_s2_part {
+    CS_S2_NOTHING,
+    CS_S2_BARRIERS,
+    CS_S2_PROPAGATION,
+    CS_S2_NORMAL,
+    CS_S2_FRICTION,
+    CS_S2_WRITES,
+    CS_S2_STEP_A, /* the kernel */
+    CS_S2_PARTS,
+} cs_s2_part;
+
 /* S2 eqs. 4.49 and 4.50 */
 typedef enum cs_s2_criterion { CS_S2_NEVER, CS_S2_EACH, CS_S2_NORM } cs_s2_criterion;
 
@@ -46,7 +59,7 @@ typedef struct cs_s2_kernels {
                   int64_t panel);
     /* y <- one iteration from x. */
     void (*iterate)(cs_queue *queue, const cs_s2_problem *problem, cs_s2_kernel kernel,
-                    int64_t panel, cs_blas *blas);
+                    int64_t panel, cs_s2_part left_out, cs_blas *blas);
     /* *converged <- 0 if the criterion does not hold between x and y. */
     void (*judge)(cs_queue *queue, const cs_s2_problem *problem, cs_s2_criterion criterion,
                   double rtol, double atol, int *converged);
@@ -60,6 +73,7 @@ const char *cs_s2_kernel_name(int kernel);
 /* What cs_s2_run is asked. Arrays are on the host and stay the caller's. */
 typedef struct cs_s2_request {
     cs_s2_kernel kernel;
+    cs_s2_part left_out; /* CS_S2_NOTHING, unless the kernel is CS_S2_FULL_SOR_96 */
     cs_s2_criterion criterion;
     int single; /* whether numbers are float, else double */
     int64_t panel;

@@ -12,6 +12,8 @@ from emulated import DEVICE, TURNS, kernels, memory, turns
 
 JOR = ("gemv+add+prox", "gemv+prox", "all_in_one_128", "all_in_one_192", "own_gemv+prox")
 SPLIT = ("gemv+add+prox", "gemv+prox", "own_gemv+prox")
+# What kernel A may leave out, each with those before it, in S2's order.
+PARTS = ("propagation", "normal", "friction", "writes")
 SOR = {"full_sor_96": 96, "full_sor_192": 192, "relaxed_sor": 48}
 TYPES = (np.float32, np.float64)
 EACH_TYPE = pytest.mark.parametrize("dtype", TYPES)
@@ -82,19 +84,48 @@ def sums_at_start(T, x, panel, full):
     return sums
 
 
-def full_panel(T, d, mu, sums, x, own):
+def full_panel(T, d, mu, sums, x, own, left_out=()):
     """S2 algorithm 5.3.2 over the rows `own` of a panel."""
+
+    def propagate(rows):
+        if "propagation" not in left_out:
+            sums[own] = add_columns(T[own, rows], x[rows], sums[own])
+
+    def write(rows, z):
+        x[rows] = z
+        if "writes" not in left_out:
+            sums[rows] = 0
+
     for c in range(own.start // 3, own.stop // 3):
         n, t = slice(3 * c, 3 * c + 1), slice(3 * c + 1, 3 * c + 3)
-        x[n] = np.maximum(d[n] + sums[n], 0)
-        sums[n] = 0
-        sums[own] = add_columns(T[own, n], x[n], sums[own])
-        x[t] = clamp(d[t] + sums[t], mu[c] * x[n][0])
-        sums[t] = 0
-        sums[own] = add_columns(T[own, t], x[t], sums[own])
+        write(n, d[n] if "normal" in left_out else np.maximum(d[n] + sums[n], 0))
+        propagate(n)
+        write(t, d[t] if "friction" in left_out else clamp(d[t] + sums[t], mu[c] * x[n][0]))
+        propagate(t)
 
 
-def sor(problem, iterations, panel, full, start=None):
+def panel_without_barriers(T, d, mu, sums, x, own):
+    """The same where each thread ends before the next one begins: what others do comes late."""
+    T, d, sums, new = T[own, own], d[own], sums[own], x[own]
+    new[:] = 0
+
+    def propagate(t, column):
+        sums[t : t + 1] = add_columns(T[t : t + 1, column], new[column], sums[t : t + 1])
+
+    for t in range(len(d)):
+        for j in range(0, len(d), 3):
+            if t == j:
+                new[t] = max(d[t] + sums[t], 0)
+                sums[t] = 0
+            propagate(t, slice(j, j + 1))
+            if t == j + 1:
+                both = slice(t, t + 2)
+                new[both] = clamp(d[both] + sums[both], mu[(own.start + j) // 3] * new[j])
+                sums[both] = 0
+            propagate(t, slice(j + 1, j + 3))
+
+
+def sor(problem, iterations, panel, full, start=None, left_out=()):
     """S2 figures 5.3 and 5.4, panel by panel."""
     T, d, mu = problem
     x = np.zeros_like(d) if start is None else start.copy()
@@ -104,7 +135,10 @@ def sor(problem, iterations, panel, full, start=None):
         others = np.ones(len(d), bool)
         if full:
             others[own] = False
-            full_panel(T, d, mu, sums, x, own)
+        if left_out == "barriers":
+            panel_without_barriers(T, d, mu, sums, x, own)
+        elif full:
+            full_panel(T, d, mu, sums, x, own, left_out)
         else:
             x[own] = prox(d[own] + sums[own], mu[own.start // 3 : own.stop // 3])
             sums[own] = 0
@@ -177,6 +211,47 @@ def test_sor_has_the_bits_of_panels_one_after_another(contacts, kernel, dtype):
         with turns(turn):
             done = iterate(problem, kernel, iterations=2, impulses=start)
             np.testing.assert_array_equal(done.impulses, wanted, turn)
+
+
+@EACH_TYPE
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_parts_of_kernel_a_are_left_out(count, dtype):
+    # S2 figure 6.4: each part is left out with those before it, and nothing else is.
+    problem = random_problem(44, dtype)
+    start = np.random.default_rng(1).uniform(0, 1, 132).astype(dtype)
+    parts = PARTS[:count]
+    wanted = sor(problem, 2, 96, True, start, parts)
+    options = {"leave_out": parts[-1], "iterations": 2, "impulses": start}
+    for turn in TURNS:
+        with turns(turn):
+            done = iterate(problem, "full_sor_96", **options)
+            np.testing.assert_array_equal(done.impulses, wanted, turn)
+    assert ("friction" in parts) == np.array_equal(wanted, problem[1])
+
+
+@EACH_TYPE
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_without_kernel_a_impulses_stay(iterations, dtype):
+    problem = random_problem(44, dtype)
+    start = np.random.default_rng(1).uniform(0, 1, 132).astype(dtype)
+    options = {"leave_out": "step_a", "iterations": iterations, "impulses": start}
+    done = iterate(problem, "full_sor_96", **options)
+    assert done.iterations == iterations
+    np.testing.assert_array_equal(done.impulses, start)
+
+
+@EACH_TYPE
+def test_without_barriers_threads_do_not_wait(dtype):
+    problem = random_problem(34, dtype)
+    for turn in TURNS:
+        with turns(turn):
+            done = iterate(problem, "full_sor_96", leave_out="barriers", iterations=1)
+        assert np.isfinite(done.impulses).all()
+        # Emulated threads run to their end one after another then.
+        if (DEVICE, turn) == ("cuda-emulated", "forward"):
+            wanted = sor(problem, 1, 96, True, left_out="barriers")
+            np.testing.assert_array_equal(done.impulses, wanted)
+            assert (wanted != sor(problem, 1, 96, True)).any()
 
 
 @pytest.mark.parametrize(
@@ -291,6 +366,14 @@ def test_no_iteration_returns_the_first_iterate():
         ({"iterations": -1}, r"iterations is -1: at least 0"),
         ({"check_every": 0}, r"check_every is 0: at least 1"),
         ({"criterion": "max"}, r"criterion is 'max': None, 'each' and 'norm'"),
+        (
+            {"kernel": "full_sor_96", "leave_out": "tangents"},
+            r"leave_out is 'tangents': None, 'barriers', 'propagation', .* are known",
+        ),
+        (
+            {"kernel": "full_sor_192", "leave_out": "normal"},
+            r"leave_out is 'normal': kernel='full_sor_96' is needed, not 'full_sor_192'",
+        ),
         ({"rtol": -1.0}, r"rtol is -1: a number that is not negative"),
         ({"device": "cpu"}, r"device is 'cpu': 'cuda' and 'cuda-emulated'"),
     ],
