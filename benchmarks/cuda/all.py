@@ -60,6 +60,8 @@ STEPS = (
     Step("s2/dense.py", "100 400 1200", "--quick", has_results=False),
     Step("s4/pyramids.py", "--layers 2,20,100,400 --budget 4", "--quick", has_results=False),
     Step("batch/batch.py", "--sizes 256,4096 --repeats 3", "--sizes 3 --repeats 1"),
+    # About 20 s, half of them for copies of T: estimated, not run on a GPU yet.
+    Step("s2/parts.py", "--most 1600", "--quick", has_results=False),
 )
 
 

@@ -141,8 +141,6 @@ DENSE = pages.Layout(
         Column("finite", "finite", "count"),
     ),
 )
-# The columns of a device and of threads may be missing in rows that were measured without them.
-ABSENT = dict.fromkeys(column.key for column in DENSE.columns)
 LEAST = 300  # contacts from which on T is larger than a core's own caches
 
 
@@ -221,22 +219,112 @@ def dense_claims(rows):
     return pages.sentences(text, {})
 
 
-BOOK = pages.Book("s2", {"dense": DENSE}, lambda _, rows: dense_claims(rows) if rows else [], PAGE)
+# ---- parts of full SOR ---------------------------------------------------------------------------
+
+PARTS = pages.Layout(
+    "The parts of an iteration of full SOR by S2's kernels",
+    "parts.py",
+    (
+        Column("device", "device", "text"),
+        Column("contacts", "contacts", "count"),
+        Column("precision", "precision", "text"),
+        Column("µs of an iteration", "iteration_us", ".3g"),
+        Column("step B", "step_b_us", ".3g"),
+        Column("propagation", "propagation_us", ".3g"),
+        Column("normal projection", "normal_us", ".3g"),
+        Column("tangential projection", "friction_us", ".3g"),
+        Column("diagonal writes", "writes_us", ".3g"),
+        Column("rest of step A", "rest_us", ".3g"),
+        Column("barriers", "barriers_us", ".3g"),
+        Column("spread", "spread_us", ".2g"),
+    ),
+)
+NOT_MEASURED = "not measured on a GPU"
 
 
-def dense(folder):
-    """The section of full matrices, of this machine or of another one, which it names."""
-    path = pages.csv_of("dense", folder)
+def share_of(rows, key):
+    """The range of a part's share of an iteration, in both precisions."""
+    told = []
+    for precision in ("float32", "float64"):
+        own = [row for row in rows if row["precision"] == precision]
+        shares = [100 * float(row[key]) / float(row["iteration_us"]) for row in own]
+        if shares:
+            told.append(f"{min(shares):.0f} to {max(shares):.0f} % in {precision}")
+    return ", ".join(told) or NOT_MEASURED
+
+
+def growth(rows):
+    """The power of the contacts with which the steps grow between the two largest sizes."""
+    told = []
+    for precision in ("float32", "float64"):
+        own = sorted(
+            (row for row in rows if row["precision"] == precision),
+            key=lambda row: int(row["contacts"]),
+        )
+        if len(own) < 2:
+            continue
+        contacts = [int(row["contacts"]) for row in own[-2:]]
+        step_b = np.array([float(row["step_b_us"]) for row in own[-2:]])
+        step_a = np.array([float(row["iteration_us"]) for row in own[-2:]]) - step_b
+        b, a = (np.log(step[1] / step[0]) for step in (step_b, step_a))
+        whole = np.log(contacts[1] / contacts[0])
+        told.append(
+            f"from {contacts[0]:,} to {contacts[1]:,} contacts in {precision} step B grows with "
+            f"their power {b / whole:.2g}, step A with {a / whole:.2g}"
+        )
+    return "; ".join(told) or NOT_MEASURED
+
+
+def parts_claims(rows):
+    """S2's statements on figure 6.4, each with ours."""
+    text = f"""
+        *Step B is quadratic in the number of contacts, step A and its parts are linear (S2).* Here:
+        {growth(rows)}.
+
+        *Over 25 % of an iteration is the propagation in step A (S2).* Here:
+        {share_of(rows, "propagation_us")}.
+
+        *The normal projection has almost no influence (S2).* Here: {share_of(rows, "normal_us")}.
+
+        *The tangential projection takes 10 to 20 % (S2).* Here: {share_of(rows, "friction_us")}.
+
+        *Up to 4,000 contacts about 20 % is synchronization between threads (S2).* Here:
+        {share_of(rows, "barriers_us")}.
+    """
+    return pages.sentences(text, {})
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def remarks(name, rows):
+    if name == "parts":
+        return parts_claims(rows)
+    return dense_claims(rows) if rows else []
+
+
+BOOK = pages.Book("s2", {"dense": DENSE, "parts": PARTS}, remarks, PAGE)
+
+
+def whole(layout, rows):
+    """Rows with all columns: those of a device and of threads are missing without them."""
+    absent = dict.fromkeys(column.key for column in layout.columns)
+    return [{**absent, **row} for row in rows]
+
+
+def section(name, folder):
+    """The section of a table, of this machine or of another one, which it names."""
+    layout, path = BOOK.layouts[name], pages.csv_of(name, folder)
     if path is None:
-        return pages.section(BOOK, "dense", folder)
-    rows = [{**ABSENT, **row} for row in pages.read(path)]
+        return pages.section(BOOK, name, folder)
+    rows = whole(layout, pages.read(path))
     link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
     return "\n\n".join(
         [
             pages.measured_with(path.parent.parent.name, rows),
-            pages.as_markdown(DENSE, rows),
-            f"![{DENSE.title}]({link})",
-            pages.as_list(dense_claims(rows)),
+            pages.as_markdown(layout, rows),
+            f"![{layout.title}]({link})",
+            pages.as_list(remarks(name, rows)),
         ]
     )
 
@@ -253,7 +341,8 @@ def filled(text, folder):
         {
             "measured": lambda: pages.measured_with(folder.parent.name, rows),
             "spheres": lambda: "\n\n".join([table(rows), image, pages.as_list(claims(rows))]),
-            "dense": lambda: dense(folder),
+            "dense": lambda: section("dense", folder),
+            "parts": lambda: section("parts", folder),
         },
     )
 

@@ -153,14 +153,46 @@ def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path):
 def test_what_no_device_measured_is_told(scripts, dense, tmp_path):
     dense.measure(dense.Run(tmp_path, (4,), runs=1))
     rows = list(csv.DictReader((tmp_path / "dense.csv").read_text("utf-8").splitlines()))
-    told = scripts[1].dense_claims([{**scripts[1].ABSENT, **row} for row in rows])
+    rows = scripts[1].whole(scripts[1].DENSE, rows)
+    told = scripts[1].dense_claims(rows)
     assert sum("not measured on a GPU" in text for text in told) == 4
     row = next(row for row in rows if row["method"] == "JOR" and row["dtype"] == "float64")
-    told = scripts[1].dense_claims(
-        [{**scripts[1].ABSENT, **each} | ({"device_speedup": "12"} if each is row else {})
-         for each in rows]
-    )  # fmt: skip
+    row["device_speedup"] = "12"
+    told = scripts[1].dense_claims(rows)
     assert any("12 to 12" in text for text in told)
+
+
+def test_shares_and_growth_of_parts_are_told(scripts, tmp_path):
+    """S2 figure 6.4: from made-up times, and without any."""
+    _, report = scripts
+    rows = []
+    for contacts in (100, 400, 1600):
+        for precision, faster in (("float32", 2), ("float64", 1)):
+            a, b = 8 * contacts / faster, contacts**2 / 200 / faster
+            times = {"propagation_us": a / 2, "normal_us": a / 8, "friction_us": a / 4}
+            times |= {"writes_us": 0, "rest_us": a / 8, "barriers_us": (a + b) / 5}
+            row = {"contacts": contacts, "precision": precision, "iteration_us": a + b}
+            rows.append({**row, "step_b_us": b, **times})
+    told = report.parts_claims(rows)
+    grows = "step B grows with their power 2, step A with 1"
+    assert told[0].count(f"from 400 to 1,600 contacts in float32 {grows}") == 1
+    assert told[0].count(f"in float64 {grows}") == 1
+    assert told[1].endswith("25 to 47 % in float32, 25 to 47 % in float64.")
+    assert told[-1].endswith("20 to 20 % in float32, 20 to 20 % in float64.")
+    missing = report.section("parts", tmp_path / "nobody" / "s2")
+    assert missing.count("not measured on a GPU") == len(told)
+
+    # With a CSV: its table, picture and sentences.
+    folder = tmp_path / "somebody" / "s2"
+    with importing_from(BENCHMARKS / "s2"):
+        import common
+
+        common.write_csv("parts", rows, folder)
+    text = report.section("parts", folder)
+    assert "Measured on `somebody`" in text
+    assert text.count("\n| ") >= len(rows)
+    assert "parts.png)" in text
+    assert all(sentence in text for sentence in told)
 
 
 def test_page_is_what_the_results_make_it(scripts):

@@ -1,8 +1,11 @@
-"""benchmarks/s2/kernels.py: each variant of S2 table 6.1 is right on the emulated device."""
+"""benchmarks/s2: variants of S2 table 6.1 are right on the emulated device; parts of full SOR."""
+
+import csv
 
 import numpy as np
 import pytest
 
+import contactsolve as cs
 import emulated
 from benchmark_scripts import importing_from
 from repository import BENCHMARKS
@@ -39,3 +42,48 @@ def test_times_of_an_emulated_device_are_not_stored(script, capsys):
     with pytest.raises(SystemExit):
         script.main(["--device", "cuda-emulated"])
     assert "add --quick" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def parts():
+    pytest.importorskip("matplotlib")
+    with importing_from(BENCHMARKS / "s2"):
+        import parts
+
+        yield parts
+
+
+def test_a_contact_slides_if_its_friction_is_as_large_as_it_may_be(parts):
+    impulses = np.array([1, 0.3, 0.4, 1, 0.3, 0.3, 2, 0, -1, 0, 0, 0.1], np.float32)
+    assert parts.MU == 0.5
+    assert parts.share_sliding(impulses) == 0.75
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_contacts_slide_whatever_is_left_out(parts, dtype):
+    row = parts.measured(34, dtype, emulated.EMULATED["device"], runs=1)
+    assert row["sliding"] == 1
+    # Nothing of an iteration is in no part, or in two.
+    whole = row["step_b_us"] + sum(row[part.key] for part in parts.PARTS.values())
+    assert whole == pytest.approx(row["iteration_us"])
+    assert row["barriers_share"] == pytest.approx(row["barriers_us"] / row["iteration_us"])
+
+
+def test_parts_have_a_table_and_a_picture(parts, tmp_path):
+    parts.measure((2, 3), emulated.EMULATED["device"], tmp_path, runs=1)
+    rows = list(csv.DictReader((tmp_path / "parts.csv").read_text("utf-8").splitlines()))
+    sizes = [(row["contacts"], row["precision"]) for row in rows]
+    assert sizes == [(n, precision) for n in "23" for precision in ("float32", "float64")]
+    assert (tmp_path / "parts.png").stat().st_size > 10_000
+
+
+def test_parts_are_not_measured_without_a_gpu(parts, capsys):
+    with pytest.raises(SystemExit):
+        parts.main(["--device", "cuda-emulated"])
+    assert "add --quick" in capsys.readouterr().err
+    if cs.cuda.available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(SystemExit) as ended:
+        parts.main([])
+    assert ended.value.code == 1
+    assert f"not measured: {cs.cuda.why_not()}" in capsys.readouterr().err
