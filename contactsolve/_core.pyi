@@ -58,9 +58,13 @@ class Solver:
         parameters: np.ndarray | None,
         callback: Callable[[int, np.ndarray, np.ndarray], object] | None,
         progress: Callable[[int, np.ndarray], object] | None,
+        there: tuple[int, int, int] | None,
         checkpoints: tuple[int, float, Callable[[dict[str, Any]], object], dict[str, Any] | None]
         | None = None,
         /,
+    ) -> Answer | None: ...
+    def evaluate(
+        self, impulses: np.ndarray, b: np.ndarray | None, parameters: np.ndarray | None, /
     ) -> Answer: ...
     def connect(
         self,
@@ -85,7 +89,7 @@ class Description:
 
 @final
 class Answer:
-    impulses: np.ndarray
+    impulses: np.ndarray  # None if they stay on a device
     residual_velocities: np.ndarray
     velocity_change: np.ndarray
     history: np.ndarray

@@ -215,6 +215,28 @@ def _check_contiguous(name: str, source: Source) -> None:
         expected *= length
 
 
+def source_on(name: str, value: Any, device: str, shape: tuple[int, ...]) -> Source | None:
+    """Return an array that a solve on `device` may read in place; None for all others.
+
+    It is a contiguous float64 array in the memory of that device, of this shape or flat.
+    """
+    if not is_on_device(value):
+        return None
+    source = source_of(name, value)
+    if source.module is not _devices.module_of(device) or source.dtype != np.float64:
+        return None
+    if source.shape not in (shape, (math.prod(shape),)) or not math.prod(shape):
+        return None
+    _check_pointer(name, source)
+    return source
+
+
+def wait_for_owner(name: str, source: Source) -> None:
+    """Wait for what the owner of an array does with it so far."""
+    if source.stream:
+        _read(name, source, bytearray(0))
+
+
 class Target(NamedTuple):
     """An array of a device that is written to."""
 
@@ -243,9 +265,7 @@ def checked_target(name: str, value: Any, device: str, shape: tuple[int, ...]) -
         raise ValueError(f"{name} is read-only")
     if math.prod(shape):
         _check_pointer(name, source)
-        if source.stream:
-            # What its owner does with it so far comes first.
-            _read(name, source, bytearray(0))
+        wait_for_owner(name, source)
     return Target(source.module, source.pointer)
 
 
@@ -297,6 +317,14 @@ class DeviceArray:
         self._memory = module.take(math.prod(self.shape) * self.dtype.itemsize)
 
     @classmethod
+    def copy_of(cls, device: str, source: Source) -> Self:
+        """Return a copy, within the device, of a float64 array of that device."""
+        own = cls(device, source.shape)
+        size = math.prod(source.shape) * source.dtype.itemsize
+        own._module.copy(own.pointer, source.pointer, source.stream, size)
+        return own
+
+    @classmethod
     def of(cls, device: str, array: np.ndarray) -> Self:
         """Return a copy of an array of the processor, which is converted to float64."""
         array = np.asarray(array)
@@ -317,6 +345,11 @@ class DeviceArray:
             raise ValueError(f"array has shape {numbers.shape}: {self.shape} is needed")
         if numbers.size:
             self._module.write(self.pointer, 0, numbers.data.cast("B"))
+
+    def copy_to(self, pointer: int) -> None:
+        """Copy the numbers within the device to an address there, and wait for that."""
+        size = math.prod(self.shape) * self.dtype.itemsize
+        self._module.copy(pointer, self.pointer, 0, size)
 
     @property
     def pointer(self) -> int:

@@ -9,12 +9,13 @@ import numpy as np
 from . import _core
 from ._advice import Facts
 from ._description import Description
+from ._device_arrays import DeviceArray
 from ._report import Worst, message_of
 from .inspection import set_in_words
 from .problem import Problem
-from .result import History
+from .result import History, updated_since
 
-__all__ = ["ResultValues"]
+__all__ = ["DeviceResultValues", "ResultValues"]
 
 _NO_ADVICE = ("converged", "stopped")
 
@@ -169,3 +170,52 @@ class ResultValues:
         largest = np.maximum.reduceat(np.abs(rows), starts)
         order = np.argsort(-largest, kind="stable")
         return order[largest[order] >= 1e-3 * largest.max()].tolist()
+
+
+class DeviceResultValues(ResultValues):
+    """The answer of a solve whose impulses stay on a device."""
+
+    __slots__ = ("_b", "_core", "_evaluated", "_parameters", "_updates", "device_impulses")
+
+    def __init__(
+        self,
+        answer: _core.Answer,
+        problem: Problem,
+        described: Description,
+        started: bool,
+        impulses: DeviceArray,
+        solver: _core.Solver,
+        b: np.ndarray | DeviceArray | None,
+        parameters: np.ndarray | None,
+    ) -> None:
+        self.device_impulses, self._core = impulses, solver
+        self._b, self._parameters = b, parameters
+        self._updates = problem.updates
+        self._evaluated: _core.Answer | None = None
+        super().__init__(answer, problem, described, None, started)
+
+    def _flat(self) -> np.ndarray:
+        """Return a copy of the impulses."""
+        return self.device_impulses.numpy().ravel()
+
+    def impulses(self) -> Any:
+        return self._problem.split(self._flat())
+
+    def residual_velocities(self) -> Any:
+        answer = self._evaluation("residual_velocities")
+        return self._problem.split(answer.residual_velocities)
+
+    def _velocity_change(self) -> Any:
+        answer = self._evaluation("body_velocity_change")
+        return self._problem.velocity_change(answer.velocity_change, answer.impulses)
+
+    def _evaluation(self, name: str) -> _core.Answer:
+        """Return what computes velocities from the impulses, for the attribute `name`."""
+        if self._evaluated is None:
+            b = self._b.numpy().ravel() if isinstance(self._b, DeviceArray) else self._b
+            answer = self._core.evaluate(self._flat(), b, self._parameters)
+            # An update after this line has it evaluated first.
+            if self._updates != self._problem.updates:
+                raise RuntimeError(updated_since(name))
+            self._evaluated = answer
+        return self._evaluated

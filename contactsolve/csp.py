@@ -308,6 +308,7 @@ class Solver(_Solver):
         *,
         callback: Callable[[State], object] | None = None,
         progress: bool | float = False,
+        on_device: bool = False,
     ) -> Result:
         """Solve the problem, as `contactsolve.Solver.solve`. With `comm`, all ranks call this.
 
@@ -318,6 +319,8 @@ class Solver(_Solver):
         callback, progress
             As for `contactsolve.Solver.solve`, on any rank: `StopIteration` on one of them ends the
             solve on all.
+        on_device
+            Refused: networks have no devices.
 
         Returns
         -------
@@ -334,6 +337,7 @@ class Solver(_Solver):
             Another rank does not answer.
         """
         given: dict[str, Any] = {"callback": callback, "progress": progress}
+        given["on_device"] = on_device
         make = super().solve
         if self._ranks is None:
             return make(b, mu, initial, **given)

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import inspection
 from ._csv import Target, with_units, write_csv
+from ._device_arrays import DeviceArray
 from ._optional import optional
 
 if TYPE_CHECKING:
@@ -216,13 +217,16 @@ class Result(Lazy):
     info: dict[str, Any]
     problem: Problem = field(repr=False)
     # b and parameters that the solve used in place of the problem's own, or None.
-    _b: np.ndarray | None = field(default=None, repr=False)
+    _b: np.ndarray | DeviceArray | None = field(default=None, repr=False)
     # Updates of the problem made before the solve.
     _updates: int = field(default=0, repr=False)
     _parameters: np.ndarray | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        values = {name: getattr(self, name) for name in self.__slots__}
+        if isinstance(self._b, DeviceArray):
+            values["_b"] = self._b.numpy().ravel()
+        return values
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -236,6 +240,25 @@ class Result(Lazy):
         result.problem = problem
         result._b, result._parameters, result._updates = b, parameters, problem.updates
         return result
+
+    @property
+    def device_impulses(self) -> DeviceArray:
+        """λ in the memory of the device, after ``Solver.solve(on_device=True)`` [N s].
+
+        A `contactsolve.cuda.DeviceArray`, ``(K, m)``, or flat for grouped problems. `impulses`, and
+        what follows from them, are computed from it when they are first read.
+
+        Raises
+        ------
+        AttributeError
+            The impulses are in the memory of the processor, as those of every other result.
+        """
+        found = getattr(getattr(self, "_found", None), "device_impulses", None)
+        if found is None:
+            raise AttributeError(
+                "device_impulses needs a result of solve(on_device=True), neither saved nor copied"
+            )
+        return found
 
     @property
     def active(self) -> Any:
@@ -283,10 +306,7 @@ class Result(Lazy):
     def _refuse_updated(self, name: str) -> None:
         """Raise if the problem was updated after the solve."""
         if self._updates != self.problem.updates:
-            raise RuntimeError(
-                f"{name} needs the problem as it was solved, but it has been updated since then: "
-                f"read {name} before the update"
-            )
+            raise RuntimeError(updated_since(name))
 
     @property
     def velocities(self) -> np.ndarray:
@@ -359,6 +379,14 @@ class Result(Lazy):
             ["method", f"{self.info['method']}, {self.info['scheme']}, {self.info['dtype']}"],
         ]
         return _html_table(("result", ""), rows)
+
+
+def updated_since(name: str) -> str:
+    """Return the message of an attribute that cannot be computed after an update."""
+    return (
+        f"{name} needs the problem as it was solved, but it has been updated since then: "
+        f"read {name} before the update"
+    )
 
 
 def format_seconds(seconds: float) -> str:

@@ -15,7 +15,14 @@ import numpy as np
 from . import _core, methods, schemes
 from ._activity import index_set_of, is_activity
 from ._description import Description
-from ._device_arrays import DeviceArray, Target, checked_target
+from ._device_arrays import (
+    DeviceArray,
+    Source,
+    Target,
+    checked_target,
+    source_on,
+    wait_for_owner,
+)
 from ._options import (
     COMMON,
     apart,
@@ -28,7 +35,7 @@ from ._options import (
     relative_tolerance,
 )
 from ._report import ProgressBar
-from ._result_values import ResultValues
+from ._result_values import DeviceResultValues, ResultValues
 from ._suggestions import refuse_unknown
 from .orders import chosen
 from .problem import Problem
@@ -163,6 +170,19 @@ class Start(NamedTuple):
     parameters: np.ndarray | None
     impulses: np.ndarray | None
     index_set: np.ndarray | None
+
+
+class Placed(NamedTuple):
+    """Arrays of a solve in the memory of its device."""
+
+    b: DeviceArray | None  # a copy, because the result needs it later
+    initial: Source | None
+    impulses: DeviceArray
+
+    def addresses(self) -> tuple[int, int, int]:
+        """Return the addresses as the C library takes them."""
+        initial = 0 if self.initial is None else self.initial.pointer
+        return initial, 0 if self.b is None else self.b.pointer, self.impulses.pointer
 
 
 class Solver:
@@ -514,6 +534,7 @@ class Solver:
         self._described = Description(self._core, problem, given)
         self._updates = problem.updates
         self._answer: _core.Answer | None = None
+        self._impulses_there: DeviceArray | None = None  # of the last solve
 
     def _of_ranks(self) -> dict[str, Any]:
         """Return further arguments of the C library, for a problem that several ranks share."""
@@ -536,6 +557,7 @@ class Solver:
         *,
         callback: Callable[[State], object] | None = None,
         progress: bool | float = False,
+        on_device: bool = False,
     ) -> Result:
         """Solve the problem, with its own b and mu or with others for this call.
 
@@ -558,6 +580,13 @@ class Solver:
             current iterate; other exceptions propagate.
         progress
             Show a progress bar (needs tqdm). A number: show it only after this many seconds.
+        on_device
+            Leave the impulses on the solver's device, as ``result.device_impulses``, in memory of
+            their own. They are copied to the processor when ``result.impulses`` is read, or what
+            follows from them; velocities can be read until the problem is updated. `b` and
+            `initial` are read where they are, if they are contiguous float64 arrays of the device
+            (`initial` also as a result of such a solve); then the processor has no copy of them.
+            See docs/cuda.md for the solves in which the processor has part, and copies them.
 
         Returns
         -------
@@ -566,35 +595,106 @@ class Solver:
         Raises
         ------
         ValueError, TypeError
-            `b`, `mu` or `initial` of a wrong shape or type, or out of range.
+            `b`, `mu` or `initial` of a wrong shape or type, or out of range; `on_device` without a
+            device.
         RuntimeError
             If the solver is already running, or the device has failed: the next solve begins anew.
+        MemoryError
+            The device has too little memory for the impulses of an `on_device` solve.
         KeyboardInterrupt
             After Ctrl-C; the solver can be used again.
         """
         called = perf_counter()
-        problem = self.problem
-        b, parameters, impulses, index_set = self._start(b, mu, initial, callback)
-        started = initial is not None
+        values: ResultValues
+        if flag("on_device", on_device):
+            values, own_b, parameters = self._solve_there(b, mu, initial, callback, progress)
+        else:
+            start = self._start(b, mu, initial, callback)
+            answer = self._run(start, callback, progress, None)
+            self._answer, self._impulses_there = answer, None
+            values = self._values_of(answer, initial is not None)
+            own_b, parameters = start.b, start.parameters
 
-        # Solve, with the progress bar closed at the end in any case.
+        # The result computes its values when they are read.
+        result = Result.of(values, self.problem, own_b, parameters)
+        result.wall_time = perf_counter() - called
+        return result
+
+    def _run(
+        self,
+        start: Start,
+        callback: Callable[[State], object] | None,
+        progress: bool | float,
+        there: tuple[int, int, int] | None,
+    ) -> Any:
+        """Return the answer of the C library; None if it takes no arrays `there`."""
         bar = ProgressBar(self._described.columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
+        b, parameters, impulses, index_set = start
         try:
             further = self._for_solve(b, parameters)
-            answer = self._core.solve(impulses, index_set, b, parameters, notify, bar, *further)
+            answer = self._core.solve(
+                impulses, index_set, b, parameters, notify, bar, there, *further
+            )
         finally:
             if bar is not None:
                 bar.close()
-        self._answer = answer
-
-        # The result computes its values when they are read.
-        if self._updates != problem.updates:
+        if self._updates != self.problem.updates:
             self._describe_again()
-        values = self._values_of(answer, started)
-        result = Result.of(values, problem, b, parameters)
-        result.wall_time = perf_counter() - called
-        return result
+        return answer
+
+    def _solve_there(
+        self,
+        b: Any,
+        mu: Any,
+        initial: Any,
+        callback: Callable[[State], object] | None,
+        progress: bool | float,
+    ) -> tuple[ResultValues, Any, np.ndarray | None]:
+        """Solve, and leave the impulses on the device; return values of the result, b and mu."""
+        placed = self._placed(b, initial)
+        rest = None if placed.b is not None else b, None if placed.initial is not None else initial
+        start = self._start(rest[0], mu, rest[1], callback)
+        answer = self._run(start, callback, progress, placed.addresses())
+        own_b: DeviceArray | np.ndarray | None = start.b if placed.b is None else placed.b
+
+        # Where the processor has part in the solve, arrays pass through its memory: b and the
+        # initial impulses, or the impulses as well.
+        for there in ((0, 0, placed.impulses.pointer), None):
+            if answer is None:
+                start = self._start(b, mu, initial, callback)
+                answer, own_b = self._run(start, callback, progress, there), start.b
+        if answer.impulses is not None:
+            placed.impulses.write(answer.impulses.reshape(placed.impulses.shape))
+        self._answer, self._impulses_there = answer, placed.impulses
+        values = DeviceResultValues(
+            answer,
+            self.problem,
+            self._described,
+            initial is not None,
+            placed.impulses,
+            self._core,
+            own_b,
+            start.parameters,
+        )
+        return values, own_b, start.parameters
+
+    def _placed(self, b: Any, initial: Any) -> Placed:
+        """Return those arrays of a solve that are on the device, and room for its impulses."""
+        device = self._options["device"]
+        if device == "cpu":
+            raise ValueError("on_device=True: the solver has no device; make it with device='cuda'")
+        shape = self._shape()
+        if isinstance(initial, Result):
+            found = getattr(initial, "_found", None)
+            initial = getattr(found, "device_impulses", None)
+        impulses = DeviceArray(device, shape)
+        own_b = source_on("b", b, device, shape)
+        first = source_on("initial", initial, device, shape)
+        if first is not None:
+            wait_for_owner("initial", first)
+        copy = None if own_b is None else DeviceArray.copy_of(device, own_b)
+        return Placed(copy, first, impulses)
 
     def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
         """Return what computes the attributes of a result."""
@@ -645,17 +745,26 @@ class Solver:
             raise RuntimeError("the solver has no device: make it with device='cuda'")
         if self._answer is None:
             raise RuntimeError("the solver has not solved yet")
-        impulses = self._answer.impulses
-        split = self.problem.split(impulses)
-        shape = split.shape if isinstance(split, np.ndarray) else impulses.shape
+        shape = self._shape()
         target: DeviceArray | Target
         if out is None:
             target = out = DeviceArray(device, shape)
         else:
             target = checked_target("out", out, device, shape)
+        if self._impulses_there is not None:
+            self._impulses_there.copy_to(target.pointer)
+            return out
+        impulses = self._answer.impulses
         if not self._core.impulses_there(impulses, target.pointer):
             target.write(impulses.reshape(shape))
         return out
+
+    def _shape(self) -> tuple[int, ...]:
+        """Return the shape of impulses and b: flat for grouped problems."""
+        groups = self.problem._groups
+        if self.problem.grouped:
+            return (sum(math.prod(group.shape) for group in groups),)
+        return groups[0].shape
 
     def _start(self, b: Any, mu: Any, initial: Any, callback: Any) -> Start:
         """Check the arguments of a solve, and return its values and its start."""

@@ -233,6 +233,20 @@ static PyObject *write(PyObject *, PyObject *args)
                 });
 }
 
+/* copy(to, from, stream, bytes): copies within the device, after what is in the stream */
+static PyObject *copy_within(PyObject *, PyObject *args)
+{
+    PyObject *first, *second;
+    unsigned long long stream;
+    Py_ssize_t bytes;
+    if (!PyArg_ParseTuple(args, "OOKn:copy", &first, &second, &stream, &bytes)) return NULL;
+    void *to = PyLong_AsVoidPtr(first), *from = PyLong_AsVoidPtr(second);
+    if (PyErr_Occurred()) return NULL;
+    return on_queue(stream, [&](const cs_device *device, cs_queue *queue) {
+        if (bytes > 0) device->copy(queue, to, from, (size_t)bytes);
+    });
+}
+
 /* ---- out and in ------------------------------------------------------------------------------------ */
 
 /* export_tensor(memory, shape, device_type, device_number, versioned) -> a capsule of DLPack */
@@ -319,6 +333,7 @@ PyMethodDef cs_array_functions[] = {
     {"foreign", foreign, METH_O, "None for memory of the device, or what it is."},
     {"read", read, METH_VARARGS, "Fills a buffer from the device."},
     {"write", write, METH_VARARGS, "Writes a buffer to the device."},
+    {"copy", copy_within, METH_VARARGS, "Copies within the device."},
     {"export_tensor", export_tensor, METH_VARARGS, "A capsule of DLPack."},
     {"import_tensor", import_tensor, METH_O, "What a capsule of DLPack holds."},
     {NULL, NULL, 0, NULL},

@@ -45,10 +45,12 @@ cs_status cs_device_sweep_parts(cs_queue *queue, const cs_device_program *progra
 void cs_device_run_pass(cs_queue *queue, const cs_device_pass *pass);
 void cs_device_unpack(cs_queue *queue, const cs_device_rows *rows);
 void cs_device_pack(cs_queue *queue, const cs_device_rows *rows);
+void cs_device_look_for_infinite(cs_queue *queue, int64_t count, const double *numbers, int *found);
 void cs_device_move(cs_queue *queue, const cs_device_verdict *verdict);
 void cs_device_judge(cs_queue *queue, const cs_device_verdict *verdict, int floor);
 void cs_device_look_for_growth(cs_queue *queue, const cs_device_verdict *verdict, cs_ray_part what,
                                double least);
+void cs_device_find_speeds(cs_queue *queue, const cs_device_verdict *verdict, cs_device_zero *zero);
 void cs_device_measure_directions(cs_queue *queue, const cs_device_verdict *verdict, int sampled,
                                   const cs_ray_call *call);
 void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *verdict,

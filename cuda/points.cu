@@ -220,3 +220,20 @@ void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
     CS_LAUNCH(queue, flow->recorded, CS_DEVICE_THREADS, sum_dense, own, program->state);
     CS_LAUNCH(queue, 1, CS_WARP, judge_dense, own, program->state);
 }
+
+/* ---- numbers of the caller ------------------------------------------------------------------------- */
+
+/* A thread has a number. */
+CS_KERNEL void look_for_infinite(int64_t count, const double *numbers, int *found)
+{
+    int64_t i = cs_thread();
+    int infinite = i < count && !isfinite(numbers[i]);
+    if (__any_sync(CS_ALL_LANES, infinite) && cs_lane() == 0) atomicAdd(found, 1);
+}
+
+void cs_device_look_for_infinite(cs_queue *queue, int64_t count, const double *numbers, int *found)
+{
+    enum { THREADS = 256 };
+    int64_t blocks = cs_blocks_of(count, THREADS);
+    if (blocks) CS_LAUNCH(queue, blocks, THREADS, look_for_infinite, count, numbers, found);
+}

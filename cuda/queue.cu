@@ -805,9 +805,11 @@ const cs_device *cs_device_table(void)
     table.pass = cs_device_run_pass;
     table.unpack = cs_device_unpack;
     table.pack = cs_device_pack;
+    table.look_for_infinite = cs_device_look_for_infinite;
     table.move = cs_device_move;
     table.judge = cs_device_judge;
     table.look_for_growth = cs_device_look_for_growth;
+    table.find_speeds = cs_device_find_speeds;
     table.measure_ray = cs_device_measure_ray;
     table.measure_directions = cs_device_measure_directions;
     table.measure = measure;

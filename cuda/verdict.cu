@@ -375,12 +375,10 @@ void cs_device_judge(cs_queue *queue, const cs_device_verdict *v, int floor)
 
 /* ---- maps over the factors ---------------------------------------------------------------------------- */
 
-/* all <- the largest of `count` maps. One block of threads. */
-CS_KERNEL void join_maps(int64_t count, const cs_device_map *map, cs_device_map *all)
+/* all <- the largest of the maps of a block's threads, all of which call it. */
+CS_GPU void join_map(const cs_device_map &most, cs_device_map *all)
 {
     CS_SHARED(cs_device_map, own, CS_DEVICE_BATCHES);
-    cs_device_map most = {0, 0, 0, 0, 0};
-    for (int64_t i = threadIdx.x; i < count; i += THREADS) most = larger_map(most, map[i]);
     cs_device_map mine = {cs_warp_maximum(most.impulse), cs_warp_maximum(most.velocity),
                           cs_warp_maximum(most.scaled), cs_warp_maximum(most.excess),
                           cs_warp_maximum(most.infinite)};
@@ -391,10 +389,95 @@ CS_KERNEL void join_maps(int64_t count, const cs_device_map *map, cs_device_map 
     *all = mine;
 }
 
+/* all <- the largest of `count` maps. One block of threads. */
+CS_KERNEL void join_maps(int64_t count, const cs_device_map *map, cs_device_map *all)
+{
+    cs_device_map most = {0, 0, 0, 0, 0};
+    for (int64_t i = threadIdx.x; i < count; i += THREADS) most = larger_map(most, map[i]);
+    join_map(most, all);
+}
+
 void cs_device_join_maps(cs_queue *queue, int64_t count, const cs_device_map *map,
                          cs_device_map *all)
 {
     CS_LAUNCH(queue, 1, THREADS, join_maps, count, map, all);
+}
+
+/* ---- speeds ------------------------------------------------------------------------------------------ */
+
+/* zero <- what b says of V, of one contact without compliance: a_s = 1 / rho_s. */
+template <bool disc>
+CS_GPU void speeds_of_contact(const cs_device_verdict *v, const cs_device_blocks *group, int64_t k,
+                              cs_device_zero *zero)
+{
+    /* P_C(0), and the prox step from 0. */
+    contact<CS_MAX_ROWS> own;
+    int rows = group->rows;
+    int64_t row = group->first_row + k * rows;
+    double start[CS_MAX_ROWS];
+    CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < rows)
+    {
+        start[i] = own.lambda[i] = 0;
+        own.rho[i] = v->rho[row + i];
+        own.xi[i] = v->b[row + i];
+        own.step[i] = own.z[i] = own.lambda[i] - own.rho[i] * own.xi[i];
+    }
+    const double *parameters = group->parameter + k * group->parameters;
+    for (int far = 0; far < 2; far++) {
+        double *z = far ? own.z : start;
+        if (disc) cs_prox_disc_f64(rows, z, parameters, NULL);
+        else cs_prox_f64((cs_set_kind)group->set, rows, z, parameters, NULL);
+    }
+
+    /* Delta_s(0) of its coupled sets, and the largest numbers. */
+    cs_set_defect sets[CS_MAX_ROWS];
+    cs_defects_of_step(rows, group->coupled_set, own.lambda, own.xi, own.rho, own.step, own.z,
+                       sets);
+    CS_UNROLL for (int i = 0; i < CS_MAX_ROWS; i++) if (i < rows)
+    {
+        double response = own.rho[i] > 0 ? 1 / own.rho[i] : 0;
+        zero->speed = fmax(zero->speed, response * sets[group->coupled_set[i]].impulse);
+        if (own.rho[i] > 0) zero->largest = fmax(zero->largest, fabs(own.xi[i]));
+        if (start[i] != 0) zero->moved = 1;
+        if (!isfinite(own.xi[i])) zero->infinite = 1;
+    }
+}
+
+/* part <- those of blocks of threads: a thread has a contact. */
+template <bool disc>
+CS_KERNEL void find_speeds(CS_PARAMETER cs_device_verdict v, CS_PARAMETER cs_device_blocks group,
+                           cs_device_map *part)
+{
+    cs_device_zero own = {0, 0, 0, 0};
+    if (cs_thread() < group.count) speeds_of_contact<disc>(&v, &group, cs_thread(), &own);
+    join_map({own.speed, own.largest, own.moved, own.infinite, 0}, part + blockIdx.x);
+}
+
+/* zero <- those of all parts. One block of threads. */
+CS_KERNEL void join_speeds(int64_t count, const cs_device_map *part, cs_device_zero *zero)
+{
+    cs_device_map most = {0, 0, 0, 0, 0};
+    for (int64_t i = threadIdx.x; i < count; i += THREADS) most = larger_map(most, part[i]);
+    CS_SHARED(cs_device_map, all, 1);
+    join_map(most, all);
+    if (threadIdx.x == 0) *zero = {all->impulse, all->velocity, all->scaled, all->excess};
+}
+
+void cs_device_find_speeds(cs_queue *queue, const cs_device_verdict *v, cs_device_zero *zero)
+{
+    /* Parts lie where those of verdicts do. */
+    static_assert(sizeof(cs_device_map) <= sizeof(cs_device_part_verdict), "they have the room");
+    cs_device_map *part = (cs_device_map *)v->part, *first = part;
+    for (int g = 0; g < v->block_groups; g++) {
+        const cs_device_blocks *group = &v->block_group[g];
+        int64_t blocks = cs_verdict_parts(group->count);
+        if (!blocks) continue;
+        if (group->set == CS_SET_disc)
+            CS_LAUNCH(queue, blocks, THREADS, find_speeds<true>, *v, *group, part);
+        else CS_LAUNCH(queue, blocks, THREADS, find_speeds<false>, *v, *group, part);
+        part += blocks;
+    }
+    CS_LAUNCH(queue, 1, THREADS, join_speeds, v->parts, first, zero);
 }
 
 /* ---- growth ------------------------------------------------------------------------------------------ */

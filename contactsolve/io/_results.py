@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contactsolve._device_arrays import is_on_device, to_host
 from contactsolve.io._hdf5 import Hdf5Reader
 from contactsolve.io._json import from_json, to_json
 from contactsolve.io._problems import read_flag, read_numbers, write_arrays, write_text, write_texts
@@ -42,7 +43,8 @@ def write_result(group: Any, result: Result) -> None:
 
     # b and friction that the solve had in place of those of the problem.
     if result._b is not None:
-        group["b"] = result._b
+        b = result._b
+        group["b"] = to_host("b", b).ravel() if is_on_device(b) else b
     if result._parameters is not None:
         write_parts(group, "mu", used_friction(result.problem, result._parameters))
 

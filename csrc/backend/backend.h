@@ -159,6 +159,29 @@ typedef struct cs_verdicts {
     int (*is_hopeless)(void *state, const cs_ray_call *call);
 } cs_verdicts;
 
+/* What b says of V in a problem with one island, without compliance (measure/natural_map_scale.c). */
+typedef struct cs_zero_speeds {
+    double speed,
+        largest; /* max a_s Delta_s(0), and max |b|, from which V follows where P_C(0) = 0 */
+    int moved;   /* whether P_C(0) is not 0 */
+    int finite;  /* whether b is */
+} cs_zero_speeds;
+
+/* Arrays (rows) of the caller in the memory of the device, in double precision and in the user's order. */
+typedef struct cs_arrays_there {
+    /* Whether this packing takes impulses and b there. What follows needs verdicts. */
+    int (*takes)(const void *state);
+    /* Whether all numbers are finite. Waits. */
+    int (*are_finite)(void *state, const double *numbers);
+    /* As `put` and `put_data` of cs_backend, for impulses and b; and what V follows from with this b. Waits. */
+    void (*put)(void *state, const double *impulses);
+    void (*put_b)(void *state, const double *b, cs_zero_speeds *speeds);
+    /* to <- lambda */
+    void (*get)(void *state, double *to);
+    /* The processor's array `to` <- numbers of the device. Waits. */
+    void (*read)(const void *state, const double *numbers, double *to);
+} cs_arrays_there;
+
 struct cs_parts_call; /* backend/parts.h */
 
 struct cs_backend {
@@ -225,7 +248,8 @@ struct cs_backend {
      * block: correct to rounding, but not the final word on an iterate. Returns 0 if a number is not finite, or if the
      * backend has no such evaluation for this packing. May be NULL. */
     int (*measure)(void *state, const cs_measure_call *call, cs_natural_map *map);
-    const cs_verdicts *verdicts; /* of devices; or NULL */
+    const cs_verdicts *verdicts;   /* of devices; or NULL */
+    const cs_arrays_there *arrays; /* of devices; or NULL */
 
     /* Store lambda as the best iterate; restore it, without a refresh of what depends on lambda. */
     void (*keep)(void *state);

@@ -320,32 +320,23 @@ static int64_t describe(const void *state, char *kernel, size_t size)
 
 /* ---- in and out ---------------------------------------------------------------------------------- */
 
-/* Puts numbers that were given, `rows` for each contact of group g, into the order of visits on the device. */
-static void pack_there(cs_on_device *d, int g, int rows, double *given, void *packed)
-{
-    cs_device_rows numbers = cs_device_rows_of(d, g, rows, packed, given);
-    d->device->pack(d->queue, &numbers);
-}
-
 static void put(void *state, const double *impulses)
 {
     /* Zero, also in unused lanes. */
     cs_on_device *d = state;
-    const cs_problem *problem = d->packed.problem;
     char *lambda = d->program.packed.lambda;
     size_t real = cs_real_size(d->packed.dtype), bytes = (size_t)d->packed.impulses * real;
-    int there = d->judges && d->packs_there;
     cs_device_changed(d);
-    if (!impulses || there) d->device->zero(d->queue, lambda, bytes);
-    if (!impulses) return;
 
     /* As given, to be put into the order of visits there; or packed here. */
-    if (there) {
-        cs_device_upload(d, d->verdict.lambda, impulses, (size_t)problem->rows * sizeof *impulses);
-        for (int g = 0; g < problem->block_groups; g++)
-            pack_there(d, g, problem->block_group[g].rows,
-                       d->verdict.lambda + problem->block_group[g].first_row,
-                       cs_device_impulses(d, g));
+    if (impulses && cs_device_takes_arrays(d)) {
+        size_t given = (size_t)d->packed.problem->rows * sizeof *impulses;
+        cs_device_upload(d, d->verdict.lambda, impulses, given);
+        cs_device_pack_impulses(d);
+        return;
+    }
+    if (!impulses) {
+        d->device->zero(d->queue, lambda, bytes);
         return;
     }
     cs_put_impulses(&d->packed, impulses);
@@ -387,12 +378,13 @@ static void put_data(void *state, const double *b, const double *parameters)
         upload_data(d, b, parameters);
         return;
     }
+    if (b) cs_device_pack_b(d);
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
-        if (b) pack_there(d, g, group->rows, d->given_b + group->first_row, d->group[g].b);
         if (parameters && group->parameters)
-            pack_there(d, g, group->parameters, d->given_parameters + group->first_parameter,
-                       d->group[g].parameter);
+            cs_device_pack_there(d, g, group->parameters,
+                                 d->given_parameters + group->first_parameter,
+                                 d->group[g].parameter);
     }
 }
 
@@ -770,6 +762,7 @@ const cs_backend cs_device_functions = {
     .solve_parts = cs_device_solve_parts,
     .measure = measure,
     .verdicts = &cs_device_verdicts,
+    .arrays = &cs_device_arrays,
     .keep = keep,
     .restore = restore,
     .take_point = take_point,

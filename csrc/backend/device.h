@@ -390,11 +390,18 @@ typedef struct cs_device_map {
     double impulse, velocity, scaled, excess, infinite;
 } cs_device_map;
 
+/* Of b, where P_C(0) = 0 (measure/natural_map_scale.c): max a_s Delta_s(0), and max |b|. More than 0: P_C(0) is not 0;
+ * some b is not finite. */
+typedef struct cs_device_zero {
+    double speed, largest, moved, infinite;
+} cs_device_zero;
+
 /* What the host reads after sweeps, in one copy. */
 typedef struct cs_device_report {
     cs_device_state state;
     cs_device_map map;              /* over the factors */
     cs_device_part_verdict verdict; /* as given */
+    cs_device_zero zero;            /* of b; read alone */
 } cs_device_report;
 
 typedef struct cs_device {
@@ -442,12 +449,16 @@ typedef struct cs_device {
     void (*pass)(cs_queue *queue, const cs_device_pass *pass);
     void (*unpack)(cs_queue *queue, const cs_device_rows *rows);
     void (*pack)(cs_queue *queue, const cs_device_rows *rows);
+    /* Adds to *found if one of `count` numbers is not finite. */
+    void (*look_for_infinite)(cs_queue *queue, int64_t count, const double *numbers, int *found);
     /* velocity <- M^-1 J^T lambda; *verdict <- the verdict on lambda, with the floor if `floor`; adds to *grown if some impulse
      * is at least `least` rho V. */
     void (*move)(cs_queue *queue, const cs_device_verdict *verdict);
     void (*judge)(cs_queue *queue, const cs_device_verdict *verdict, int floor);
     void (*look_for_growth)(cs_queue *queue, const cs_device_verdict *verdict, cs_ray_part what,
                             double least);
+    /* *zero <- what V follows from, for the b of the verdict. */
+    void (*find_speeds)(cs_queue *queue, const cs_device_verdict *verdict, cs_device_zero *zero);
     /* direction <- the projection of the call's into K; ray_part[parts] <- its sums. */
     void (*measure_ray)(cs_queue *queue, const cs_device_verdict *verdict, const cs_ray_call *call);
     /* map (blocks of the group's batches) <- their natural maps, in double precision. */

@@ -118,7 +118,22 @@ void cs_device_upload_factors(cs_on_device *d, int roots);
  * NULL. Fails before it takes any if there is too little. */
 cs_status cs_device_copy_all(cs_on_device *d, int64_t points, const double *rho, cs_error *error);
 
-/* ---- device_out.c -------------------------------------------------------------------------------- */
+/* ---- device_arrays.c ----------------------------------------------------------------------------- */
+
+/* The table of cs_backend. */
+extern const cs_arrays_there cs_device_arrays;
+
+/* Whether impulses and b in the user's order are put into that of the visits on the device. */
+static inline int cs_device_takes_arrays(const cs_on_device *d)
+{
+    return d->judges && d->packs_there;
+}
+
+/* Puts numbers that were given, `rows` for each contact of group g, into the order of visits; the impulses from
+ * verdict.lambda, with zero in unused lanes; b from given_b. */
+void cs_device_pack_there(cs_on_device *d, int g, int rows, double *given, void *packed);
+void cs_device_pack_impulses(cs_on_device *d);
+void cs_device_pack_b(cs_on_device *d);
 
 /* The get_there of cs_backend. */
 cs_status cs_device_get_there(void *state, const double *impulses, double *to, int *found,

@@ -169,6 +169,10 @@ typedef struct cs_scale_data {
  * as zero. */
 void cs_find_scales(const cs_scale_data *data);
 
+/* V of an island with these max a_s Delta_s and max |b|; 0 if the rounding errors of b explain it: then the island needs
+ * no impulses. */
+double cs_speed_beyond_rounding(double speed, double largest);
+
 /* Rounding units that an entry of b may be wrong by, because b is the result of a computation, too. */
 enum { CS_B_UNITS = 64 };
 

@@ -283,8 +283,7 @@ static void measure_piece(void *context, int64_t piece, int64_t begin, int64_t e
     all->largest[piece] = largest;
 }
 
-/* V, or 0 if the rounding errors of b explain it: then the island needs no impulses. */
-static double speed_beyond_rounding(double speed, double largest)
+double cs_speed_beyond_rounding(double speed, double largest)
 {
     return speed <= CS_B_UNITS * DBL_EPSILON * largest ? 0 : speed;
 }
@@ -318,7 +317,7 @@ static void combine_islands(const cs_scale_data *data)
 
     /* Copy V from the islands to their blocks. */
     for (int64_t i = 0; i < data->islands; i++)
-        speed[i] = speed_beyond_rounding(speed[i], largest[i]);
+        speed[i] = cs_speed_beyond_rounding(speed[i], largest[i]);
     for (int64_t k = 0; k < blocks; k++) data->scale[k] = speed[island[k]];
 }
 
@@ -331,7 +330,7 @@ static void combine_pieces(speeds *all)
         speed = fmax(speed, all->speed[p]);
         largest = fmax(largest, all->largest[p]);
     }
-    all->speed[0] = speed_beyond_rounding(speed, largest);
+    all->speed[0] = cs_speed_beyond_rounding(speed, largest);
     cs_loop(data->threads, data->problem->blocks, fill_piece, all);
 }
 

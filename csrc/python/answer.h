@@ -7,8 +7,10 @@
 /* What a solve computed: its figures, and its arrays. */
 typedef struct answer_parts {
     const cs_result *result;
-    PyObject *impulses, *xi, *velocity;
-    deferred *later; /* evaluates what the result has not; NULL: that is done */
+    int64_t rows;
+    PyObject *impulses, *xi,
+        *velocity;   /* None or NULL: those that stay on a device, and what was not evaluated */
+    deferred *later; /* evaluates what the result has not; NULL: nothing does */
 } answer_parts;
 
 /* A new _core.Answer, which copies the figures, and refers to the arrays or takes `later`. NULL with an error set. */

@@ -25,10 +25,10 @@ static PyObject *history_of(const cs_result *result)
 }
 
 /* The direction that proves a problem to have no solution, or None. */
-static PyObject *certificate_of(const cs_result *result, PyObject *impulses)
+static PyObject *certificate_of(const cs_result *result, int64_t rows)
 {
     if (!result->certificate) Py_RETURN_NONE;
-    return new_doubles(result->certificate, (int64_t)PyArray_SIZE((PyArrayObject *)impulses));
+    return new_doubles(result->certificate, rows);
 }
 
 PyObject *new_answer(PyTypeObject *type, const answer_parts *parts)
@@ -43,7 +43,7 @@ PyObject *new_answer(PyTypeObject *type, const answer_parts *parts)
     self->xi = Py_XNewRef(parts->xi);
     self->velocity = Py_XNewRef(parts->velocity);
     self->history = history_of(result);
-    self->certificate = certificate_of(result, parts->impulses);
+    self->certificate = certificate_of(result, parts->rows);
     if (!self->history || !self->certificate) goto fail;
 
     /* Copy the links of a chain. */
@@ -189,14 +189,16 @@ static PyObject *get_residual_velocities(answer_object *self, void *unused)
 {
     (void)unused;
     if (self->later && deferred_finish(self->later) < 0) return NULL;
-    return Py_NewRef(self->later ? self->later->xi : self->xi);
+    PyObject *xi = self->later ? self->later->xi : self->xi;
+    return Py_NewRef(xi ? xi : Py_None);
 }
 
 static PyObject *get_velocity_change(answer_object *self, void *unused)
 {
     (void)unused;
     if (self->later && deferred_find_velocity(self->later) < 0) return NULL;
-    return Py_NewRef(self->later ? self->later->velocity : self->velocity);
+    PyObject *velocity = self->later ? self->later->velocity : self->velocity;
+    return Py_NewRef(velocity ? velocity : Py_None);
 }
 
 /* The member of cs_result that is a double, an int64 or an int at this offset. */

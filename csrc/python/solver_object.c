@@ -9,6 +9,7 @@
 #include "python/solver_arguments.h"
 #include "solver/network.h"
 #include "solver/on_ranks.h"
+#include "solver/there.h"
 
 #include <math.h>
 #include <string.h>
@@ -232,7 +233,28 @@ static const double *data_of(PyArrayObject *array) { return array ? PyArray_DATA
 typedef struct solve_arrays {
     PyArrayObject *impulses, *index_set, *b, *parameters;
     checkpoint_arguments checkpoints; /* on ranks */
+    int is_there;                     /* whether arrays are in the memory of a device: */
+    cs_there there;
 } solve_arrays;
+
+/* Reads None, or the addresses (initial, b, impulses), of which the first two may be 0. Returns -1 with an error set. */
+static int read_there(PyObject *value, solve_arrays *given)
+{
+    unsigned long long initial, b, impulses;
+    if (value == Py_None) return 0;
+    if (!PyTuple_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "there: a tuple of addresses is needed");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(value, "KKK", &initial, &b, &impulses)) return -1;
+    given->is_there = 1;
+    given->there = (cs_there){
+        .initial = (const double *)(uintptr_t)initial,
+        .b = (const double *)(uintptr_t)b,
+        .impulses = (double *)(uintptr_t)impulses,
+    };
+    return 0;
+}
 
 /* Solves with the GIL released. ghosts: an array for cs_solver_ghosts, or NULL. Returns -1 with an error set. */
 static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyObject *progress,
@@ -265,12 +287,14 @@ static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyO
     context.listeners.thread = PyEval_SaveThread();
     const signed char *set = given->index_set ? PyArray_DATA(given->index_set) : NULL;
     cs_solver_checkpoints(shared->solver, checkpoints);
+    cs_solver_there(shared->solver, given->is_there ? &given->there : NULL);
     cs_solver_ghosts(shared->solver, ghosts ? PyArray_DATA((PyArrayObject *)ghosts) : NULL);
     cs_status status = cs_solver_begin_with(shared->solver, set, &error);
     if (!status)
         status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
                                  data_of(given->parameters), &control, result, &error);
     cs_solver_checkpoints(shared->solver, NULL);
+    cs_solver_there(shared->solver, NULL);
     cs_solver_ghosts(shared->solver, NULL);
     PyEval_RestoreThread(context.listeners.thread);
     if (status && shared->rank.transport && !cs_solver_failure_is_known(shared->solver))
@@ -289,8 +313,9 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
      * evaluated anyway. */
     shared_solver *shared = self->shared;
     const cs_problem *problem = shared->problem->problem;
-    int now = cs_solver_evaluates(shared->solver) || cs_problem_calls_back(problem);
-    answer_parts parts = {.impulses = new_doubles(NULL, problem->rows)};
+    int now =
+        !given->is_there && (cs_solver_evaluates(shared->solver) || cs_problem_calls_back(problem));
+    answer_parts parts = {.rows = problem->rows, .impulses = new_doubles(NULL, problem->rows)};
     PyObject *answer = NULL, *ghosts = NULL;
     int64_t ghost_velocities = cs_ranks_ghost_velocities(shared->solver->ranks);
     if (!parts.impulses) return NULL;
@@ -311,7 +336,8 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
     /* The solve, and its answer. */
     if (run(self, given, callback, progress, ghosts, &result) < 0) goto out;
     parts.result = &result;
-    if (!now) {
+    if (given->there.written) Py_SETREF(parts.impulses, Py_NewRef(Py_None));
+    if (!now && !given->is_there) {
         parts.later =
             deferred_new(shared, &result, parts.impulses, ghosts, given->b, given->parameters);
         if (!parts.later) goto out;
@@ -326,13 +352,40 @@ out:
     return answer;
 }
 
-/* solve(initial, index_set, b, parameters, callback, progress, checkpoints=None) -> Answer; each may be None. b and
- * parameters must stay as they are while the answer exists. */
+/* possible <- whether the next solve may have these arrays on the device, with the GIL released. Returns -1 with an error
+ * set. */
+static int solves_there(shared_solver *shared, const cs_there *there, PyObject *callback,
+                        int *possible)
+{
+    cs_control control = {.every_iteration = callback != Py_None};
+    cs_error error = {0};
+    cs_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = cs_solver_solves_there(shared->solver, there, &control, possible, &error);
+    Py_END_ALLOW_THREADS
+    if (status) raise_error(&error);
+    return status ? -1 : 0;
+}
+
+/* The same as answer_of; None if arrays are on the device, and this solve takes none there. */
+static PyObject *answer_or_none(solver_object *self, solve_arrays *given, PyObject *callback,
+                                PyObject *progress)
+{
+    int possible = 1;
+    if (given->is_there && solves_there(self->shared, &given->there, callback, &possible) < 0)
+        return NULL;
+    if (!possible) Py_RETURN_NONE;
+    return answer_of(self, given, callback, progress);
+}
+
+/* solve(initial, index_set, b, parameters, callback, progress, there, checkpoints=None) -> Answer; each may be None. b and
+ * parameters must stay as they are while the answer exists. `there`: addresses of the device (initial or 0, b or 0,
+ * impulses), in place of the arrays; None is returned where the solve takes none, and then nothing has been done. */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 6 && count != 7) {
+    if (count != 7 && count != 8) {
         PyErr_SetString(PyExc_TypeError, "solve takes initial, index_set, b, parameters, callback, "
-                                         "progress and checkpoints");
+                                         "progress, there and checkpoints");
         return NULL;
     }
     shared_solver *shared = self->shared;
@@ -345,14 +398,15 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
     if (optional_set(args[1], problem->rows, &given.index_set) < 0) goto out;
     if (optional_doubles(args[2], "b", problem->rows, &given.b) < 0) goto out;
     if (optional_doubles(args[3], "mu", problem->parameters, &given.parameters) < 0) goto out;
+    if (read_there(args[6], &given) < 0) goto out;
 
     /* The problem keeps its values until the solve ends. */
     if (shared_solver_begin(shared) < 0) goto out;
-    if ((count == 6 ||
-         read_checkpoint_arguments(&given.checkpoints, shared->solver, args[6]) == 0) &&
+    if ((count == 7 ||
+         read_checkpoint_arguments(&given.checkpoints, shared->solver, args[7]) == 0) &&
         rank_begin(&shared->rank) == 0) {
         if (problem_begin(shared->problem) == 0) {
-            answer = answer_of(self, &given, args[4], args[5]);
+            answer = answer_or_none(self, &given, args[4], args[5]);
             problem_end(shared->problem);
         }
         rank_end(&shared->rank);
@@ -423,6 +477,38 @@ static PyObject *solver_impulses_there(solver_object *self, PyObject *args)
     if (status) raise_error(&error);
     else answer = PyBool_FromLong(found);
     Py_DECREF(impulses);
+    return answer;
+}
+
+/* evaluate(impulses, b, parameters) -> an Answer whose velocities are those of impulses of an earlier solve with these b
+ * and parameters, each of which may be None: evaluated when they are read. The problem has the values of that solve. Arrays
+ * must stay as they are while the answer exists. */
+static PyObject *solver_evaluate(solver_object *self, PyObject *args)
+{
+    PyObject *own_impulses, *own_b, *own_parameters, *answer = NULL;
+    PyArrayObject *impulses = NULL, *b = NULL, *parameters = NULL;
+    shared_solver *shared = self->shared;
+    const cs_problem *problem = shared->problem->problem;
+    if (!PyArg_ParseTuple(args, "OOO:evaluate", &own_impulses, &own_b, &own_parameters))
+        return NULL;
+    if (optional_doubles(own_impulses, "impulses", problem->rows, &impulses) < 0 ||
+        optional_doubles(own_b, "b", problem->rows, &b) < 0 ||
+        optional_doubles(own_parameters, "mu", problem->parameters, &parameters) < 0)
+        goto out;
+    if (!impulses) {
+        PyErr_SetString(PyExc_TypeError, "impulses are needed");
+        goto out;
+    }
+    cs_result result = {.outcome = CS_STOPPED};
+    answer_parts parts = {
+        .result = &result, .rows = problem->rows, .impulses = (PyObject *)impulses};
+    parts.later = deferred_new(shared, &result, parts.impulses, NULL, b, parameters);
+    if (parts.later) answer = new_answer(self->answer_type, &parts);
+    if (!answer) deferred_release(parts.later);
+out:
+    Py_XDECREF(impulses);
+    Py_XDECREF(b);
+    Py_XDECREF(parameters);
     return answer;
 }
 
@@ -502,6 +588,8 @@ static PyMethodDef solver_methods[] = {
      "network_counts()\n--\n\nWhat has passed through the channels of its network, or None."},
     {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
+    {"evaluate", (PyCFunction)(void (*)(void))solver_evaluate, METH_VARARGS,
+     "evaluate(impulses, b, parameters)\n--\n\nAn Answer with the velocities of impulses."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
      "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
      "sweep, exchanges of the last solve that travelled during visits; None for a problem on one "
@@ -509,7 +597,7 @@ static PyMethodDef solver_methods[] = {
     {"ray", (PyCFunction)(void (*)(void))solver_ray, METH_NOARGS,
      "ray()\n--\n\nImpulses that could grow without bound, after a solve that met a ray; or None."},
     {"solve", (PyCFunction)(void (*)(void))solver_solve, METH_FASTCALL,
-     "solve(initial, index_set, b, parameters, callback, progress)\n--\n\nRuns the solver."},
+     "solve(initial, index_set, b, parameters, callback, progress, there)\n--\n\nRuns the solver."},
     {"describe", (PyCFunction)(void (*)(void))solver_describe, METH_NOARGS,
      "describe()\n--\n\nA Description of the solver as it is now."},
     {NULL, NULL, 0, NULL},

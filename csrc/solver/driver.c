@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "solver/checkpoint.h"
 #include "solver/judge.h"
+#include "solver/there.h"
 #include "transport/networks/ranks.h"
 
 #include <math.h>
@@ -56,6 +57,7 @@ cs_run cs_run_begin(cs_solver *solver, cs_budget *budget, const cs_iteration *it
     /* How iterates are judged, the stagnation test, and the floating-point mode. */
     run.over_factors = iteration && iteration->of_sweeps && cs_judges_over_factors(solver);
     run.there = iteration && !iteration->needs_state && !budget->is_link && solver->judge.there;
+    if (!run.there) cs_there_fetch_b(solver);
     run.patience = cs_patience_of(solver, &run.stagnation);
     if (run.stagnation) cs_stagnation_begin(run.stagnation);
     if (solver->ranks) {
@@ -790,7 +792,10 @@ static void hand_out_iterate(cs_run *run, int evaluated, cs_result *result)
     const cs_packing *packing = &solver->packing;
     int here = run->there ? run->evaluated : evaluated;
     if (here || is_unpacked(run)) hand_out_impulses(run, result);
-    else if (result->impulses) cs_packing_get(packing, result->impulses);
+    else if (run->there && solver->there) {
+        packing->backend->arrays->get(packing->state, solver->there->impulses);
+        solver->there->written = 1;
+    } else if (result->impulses) cs_packing_get(packing, result->impulses);
     if (run->there) {
         if (result->velocity_change && !here)
             packing->backend->verdicts->velocity(packing->state, result->velocity_change);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/loop.h"
 #include "solver/steps/part_sums.h"
+#include "solver/there.h"
 
 #include <math.h>
 #include <string.h>
@@ -314,6 +315,7 @@ void cs_residual_at(cs_solver *solver, const double *impulses, const double *b, 
 
 void cs_evaluate(cs_solver *solver, cs_state *state)
 {
+    cs_there_fetch_b(solver);
     cs_judge_scales(solver);
     cs_residual_at(solver, solver->lambda, solver->b, solver->xi);
     state->threads = cs_judge_threads(solver);
@@ -323,6 +325,7 @@ void cs_evaluate(cs_solver *solver, cs_state *state)
 void cs_evaluate_result(cs_solver *solver, cs_state *state)
 {
     /* It takes longer than a product, and has a pace of its own. */
+    cs_there_fetch_b(solver);
     cs_judge *judge = &solver->judge;
     cs_shared_products shared = solver->products;
     shared.pace = judge->pace;
@@ -494,6 +497,7 @@ static int is_hopeless(const cs_solver *solver, double here, double kept, int fr
 static void fetch_for_rays(cs_solver *solver)
 {
     const cs_packing *packing = &solver->packing;
+    cs_there_fetch_b(solver);
     if (!solver->judge.there) return;
     cs_packing_get(packing, solver->lambda);
     if (solver->judge.ray.kept)
@@ -596,6 +600,7 @@ void cs_keep_for_rays(cs_solver *solver)
 static cs_status try_ray(cs_solver *solver, const double *ray, int64_t steps, int *proven,
                          cs_error *error)
 {
+    cs_there_fetch_b(solver);
     cs_state state = cs_state_of(solver);
     cs_solver_sums sums = {solver, solver->judge.of_part};
     cs_proof_data data = proof_data(solver, &state, &sums, steps, INFINITY);

@@ -53,6 +53,7 @@ typedef struct cs_method {
      * 0: there is none, and `stage` and `symmetric` say it. */
     int over;
     int experimental;     /* its options and defaults may change between releases */
+    int reads_impulses;   /* it takes judged iterates from solver->lambda: no device judges them */
     int without_sweeps;   /* nothing is packed; `prepare` builds what the method needs instead */
     int takes_index_sets; /* solves may start from an index set */
     int as_a_whole;       /* islands are not solved separately: its rays are of the whole problem */

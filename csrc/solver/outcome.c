@@ -87,7 +87,8 @@ int cs_outcome_is_worse(cs_outcome a, cs_outcome b)
 int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result)
 {
     int several = cs_ranks_count(solver->ranks) > 1;
-    return !solver->fixed_iterations || budget->is_link || result->residual_velocities || several;
+    return !solver->fixed_iterations || budget->is_link || result->residual_velocities || several ||
+           solver->there;
 }
 
 /* result <- the natural map of an iterate. */

@@ -11,6 +11,7 @@
 #include "solver/judge.h"
 #include "solver/on_ranks.h"
 #include "solver/options.h"
+#include "solver/there.h"
 #include "transport/networks/ranks.h"
 
 #include <math.h>
@@ -305,8 +306,8 @@ static int may_be_judged_there(const cs_solver *solver)
 {
     const cs_verdicts *verdicts = solver->packing.backend->verdicts;
     const cs_method *method = solver->method;
-    return verdicts && !method->each && (method->steps || !method->own) &&
-           verdicts->possible(solver->packing.state);
+    return verdicts && !method->each && !method->reads_impulses &&
+           (method->steps || !method->own) && verdicts->possible(solver->packing.state);
 }
 
 /* Prepares sweeps: R, the scheme, the backend's packing, and the method's own state. */
@@ -641,9 +642,8 @@ void cs_solver_destroy(cs_solver *solver)
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
-/* Fails if some of the values (rows) is not finite. Messages call them `name`[block, row]. */
-static cs_status check_finite(const cs_problem *problem, const char *name, const double *values,
-                              cs_error *error)
+cs_status cs_check_rows(const cs_problem *problem, const char *name, const double *values,
+                        cs_error *error)
 {
     for (int g = 0; g < problem->block_groups; g++) {
         const cs_block_group *group = &problem->block_group[g];
@@ -689,7 +689,7 @@ static cs_status take_rows(const cs_solver *solver, const char *name, const doub
     copy.from = values;
     cs_loop(cs_judge_threads(solver), rows, copy_checked, &copy);
     for (int64_t p = 0; p < cs_loop_pieces(rows); p++) finite &= copy.finite[p];
-    return finite ? CS_OK : check_finite(solver->problem, name, values, error);
+    return finite ? CS_OK : cs_check_rows(solver->problem, name, values, error);
 }
 
 void cs_take_own_b(const cs_solver *solver, double *b)
@@ -725,12 +725,14 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
                            cs_error *error)
 {
     cs_loaded *loaded = &solver->loaded;
-    int new_b = b || !loaded->own_b, new_parameters = parameters || !loaded->own_parameters;
+    int there = solver->there && solver->there->b;
+    int new_b = !there && (b || !loaded->own_b);
+    int new_parameters = parameters || !loaded->own_parameters;
     cs_status status = CS_OK;
 
     /* What is loaded is the problem's own only once all of it is there. V depends on it. */
     if (new_b || new_parameters) solver->judge.begun = 0;
-    if (new_b) loaded->own_b = 0;
+    if (new_b || there) loaded->own_b = loaded->b_is_there = 0;
     if (b) status = take_rows(solver, "b", b, solver->b, error);
     else if (new_b) cs_take_own_b(solver, solver->b);
     if (!status && new_parameters) {
@@ -742,8 +744,9 @@ static cs_status load_data(cs_solver *solver, const double *b, const double *par
     if (sweeps(solver) && (new_b || new_parameters))
         solver->backend->put_data(solver->packing.state, new_b ? solver->b : NULL,
                                   new_parameters ? solver->parameters : NULL);
-    loaded->own_b = !b && solver->packing.dtype != CS_MIXED;
     loaded->own_parameters = !parameters;
+    if (there) return cs_there_load_b(solver, error);
+    loaded->own_b = !b && solver->packing.dtype != CS_MIXED;
     return CS_OK;
 }
 
@@ -752,6 +755,7 @@ static cs_status load_impulses(cs_solver *solver, const double *initial, cs_erro
 {
     int64_t rows = solver->problem->rows;
     cs_status status = CS_OK;
+    if (solver->there && solver->there->initial) return cs_there_load_impulses(solver, error);
     if (initial) status = take_rows(solver, "initial", initial, solver->lambda, error);
     else if (!solver->judge.there) /* nobody reads it otherwise */
         cs_loop_copy(cs_judge_threads(solver), solver->lambda, NULL, rows, sizeof(double));
@@ -772,6 +776,7 @@ cs_status cs_solver_load(cs_solver *solver, const double *b, const double *param
     /* What the backend has is no longer what solver->b and solver->parameters hold. */
     int own_b = !b && loaded->own_b, own_parameters = !parameters && loaded->own_parameters;
     loaded->own_b = own_b;
+    loaded->b_is_there = 0;
     loaded->own_parameters = own_parameters;
     if (!status && b) status = take_rows(solver, "b", b, solver->b, error);
     else if (!status && !own_b) cs_take_own_b(solver, solver->b);
@@ -785,6 +790,29 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
 {
     cs_budget budget = {.control = control, .index_set = solver->index_set, .deadline = INFINITY};
     return cs_solver_run(solver, initial, b, parameters, &budget, result, error);
+}
+
+/* Prepares again if the problem has new values, or if the control looks at every iterate: then the problem must not be
+ * divided. */
+static cs_status prepare_again(cs_solver *solver, const cs_control *control, cs_error *error)
+{
+    int watched = control && control->every_iteration;
+    if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
+    if (solver->version == solver->problem->version) return CS_OK;
+
+    /* Ranks do not divide problems, and prepare together, whoever of them watches. */
+    solver->together = watched && !solver->ranks && !solver->network.ranks;
+    return prepare(solver, control, error);
+}
+
+cs_status cs_solver_solves_there(cs_solver *solver, const cs_there *there,
+                                 const cs_control *control, int *possible, cs_error *error)
+{
+    *possible = 0;
+    if (solver->ranks || solver->network.ranks) return CS_OK;
+    cs_status status = prepare_again(solver, control, error);
+    if (!status) *possible = cs_there_is_possible(solver, there);
+    return status;
 }
 
 /* Solves as one or in parts. The figures of the result are those of the method, or of the parts together. */
@@ -812,20 +840,11 @@ cs_status cs_solver_run(cs_solver *solver, const double *initial, const double *
                         const double *parameters, cs_budget *budget, cs_result *result,
                         cs_error *error)
 {
-    /* Prepare again if the problem has new values, or if the control looks at every iterate: then the problem must
-     * not be divided. */
+    /* New values, if there are some. */
     double called = cs_clock();
-    const cs_control *control = budget->control;
-    cs_status status = CS_OK;
-    int watched = control && control->every_iteration;
     cs_ranks_begin(solver->ranks);
     if (solver->network.ranks) cs_network_ranks_begin(solver->network.ranks);
-    if ((solver->parts && watched) || (solver->together && !watched)) solver->version = -1;
-    if (solver->version != solver->problem->version) {
-        /* Ranks do not divide problems, and prepare together, whoever of them watches. */
-        solver->together = watched && !solver->ranks && !solver->network.ranks;
-        status = prepare(solver, control, error);
-    }
+    cs_status status = prepare_again(solver, budget->control, error);
     if (status) return status;
 
     /* The data and the first iterate. */

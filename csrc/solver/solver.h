@@ -79,6 +79,7 @@ typedef struct cs_judge {
 /* What solver->b and solver->parameters, and the backend's copies of them, hold: whether it is the problem's own. */
 typedef struct cs_loaded {
     int own_b, own_parameters;
+    int b_is_there; /* only the backend has b, and V of all blocks is judge.scale[0] (solver/there.h) */
 } cs_loaded;
 
 /* A row at which A proved not to be positive definite. */
@@ -154,9 +155,10 @@ struct cs_solver {
     struct cs_points *points;         /* data of methods in steps (solver/points.h) */
     const struct cs_checkpoints *checkpoints; /* of the next solve (solver/checkpoint.h); or NULL */
     double *ghosts;                           /* the caller's, see cs_solver_ghosts; or NULL */
-    int64_t version;                   /* problem->version when it was packed; -1: not packed */
-    cs_row_failure failure;            /* of the last solve */
-    const double *unbounded;           /* (rows): a ray that the last solve found; or NULL */
+    struct cs_there *there;  /* arrays of the next solve on the device (solver/there.h); or NULL */
+    int64_t version;         /* problem->version when it was packed; -1: not packed */
+    cs_row_failure failure;  /* of the last solve */
+    const double *unbounded; /* (rows): a ray that the last solve found; or NULL */
     const signed char *index_set;      /* (rows), the caller's: start of the next solves; or NULL */
     const cs_composition *composition; /* divides the problem into parts; NULL: it is not divided */
     void *parts;                       /* of the composition; NULL: the problem is not divided */
@@ -221,6 +223,10 @@ cs_status cs_connect_packing(cs_solver *solver, cs_error *error);
 /* Whether the result of a solve is evaluated: always if there is a tolerance, otherwise if the caller or a chain asks
  * for what an evaluation gives. */
 int cs_is_asked_for(const cs_solver *solver, const cs_budget *budget, const cs_result *result);
+
+/* Fails if some of the values (rows) is not finite. Messages call them `name`[block, row]. */
+cs_status cs_check_rows(const cs_problem *problem, const char *name, const double *values,
+                        cs_error *error);
 
 /* b (rows) <- the problem's own. */
 void cs_take_own_b(const cs_solver *solver, double *b);

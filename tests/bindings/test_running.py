@@ -889,7 +889,7 @@ def test_a_chain_that_found_no_memory_solves_later():
         solver = cs.Solver(problem, method="auto", max_seconds=None)
         _core.memory_fail_after(successes)
         try:
-            solver._core.solve(None, None, None, None, None, None)
+            solver._core.solve(None, None, None, None, None, None, None)
             break
         except MemoryError:
             failures += 1

@@ -440,6 +440,7 @@ const cs_method cs_method_newton = {
     .option = option,
     .options = OPTIONS,
     .stage = CS_SEQUENTIAL,
+    .reads_impulses = 1,
     .steps = &steps,
     .own = sizeof(cs_newton),
     .prepare = prepare,

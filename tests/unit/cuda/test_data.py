@@ -132,6 +132,15 @@ def a_problem_that_changes():
     solver.device_impulses()
 
 
+def a_solve_on_the_device():
+    problem = cs.scenarios.ball_grid(2)
+    solver = problem.to(DEVICE, method="gauss_seidel", **SWEEPS)
+    first = solver.solve(on_device=True)
+    b = cs.cuda.DeviceArray.of(DEVICE, 1.5 * problem.b)
+    result = solver.solve(b=b, initial=first, on_device=True)
+    assert result.residual_velocities.shape == result.impulses.shape
+
+
 def a_batch():
     problems = [cs.scenarios.box_stack(n) for n in (1, 2)]
     cs.solve_batch(problems, rtol=None, max_iterations=3, record=[0], **EMULATED)
@@ -143,7 +152,9 @@ def a_problem_in_regions():
     cs.Solver(problem, method="gauss_seidel", scheme="factorized", **options).solve()
 
 
-@pytest.mark.parametrize("work", [a_problem_that_changes, a_batch, a_problem_in_regions])
+@pytest.mark.parametrize(
+    "work", [a_problem_that_changes, a_solve_on_the_device, a_batch, a_problem_in_regions]
+)
 def test_memory_that_the_processor_has_not_is_an_error_that_leaves_nothing(work):
     work()
     gc.collect()

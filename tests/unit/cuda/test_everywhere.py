@@ -52,6 +52,21 @@ def test_callbacks_see_the_iterates_of_the_device(spheres):
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("method", cs.methods.names())
+def test_every_method_ends_as_on_the_processor(method):
+    problem = cs.scenarios.box_stack(2)
+    options = {"method": method, "max_seconds": None, "max_iterations": 2000}
+    try:
+        here = cs.solve(problem, **options)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error)[:30])):
+            cs.solve(problem, **options, **EMULATED)
+        return
+    there = cs.solve(problem, **options, **EMULATED)
+    assert here.status == there.status == "converged"
+    assert there.natural_map_scaled <= 1e-6
+
+
 def test_comparisons(spheres):
     table = cs.compare(
         spheres,
