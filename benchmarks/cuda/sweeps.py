@@ -5,7 +5,8 @@ regions (in another order, `device_sweeps="regions"`; nan where it is not possib
 and sweep, and which share of the device's copy bandwidth (read and write) the sweeps make in the
 bytes of the contacts' own data, velocities left out. Beside them, of the same run, the time on one
 thread and on all cores of the processor, and what a solve with a check every 10 sweeps takes over
-its sweeps. Each goal is printed, with whether it is reached. Writes cuda_sweeps.csv.
+its sweeps, with impulses that are copied to the processor, or stay on the device (`there_ms`). Each
+goal is printed, with whether it is reached. Writes cuda_sweeps.csv.
 
     python benchmarks/cuda/sweeps.py [--cases grid-40,grid-64,pile-28] [--repeats 20]
 
@@ -142,7 +143,9 @@ def tasks_of(problem, device, **form):
     tasks = {name: lambda s=own: s.solve().sweep_time for name, own in sweeps.items()}
     if (regions := by_regions(problem, device, **form)) is not None:
         tasks["regions"] = lambda: regions.solve().sweep_time
-    return {**tasks, "solve": lambda: solver.solve().time}, sweeps["device"].info
+    tasks["solve"] = lambda: solver.solve().time
+    tasks["there"] = lambda: solver.solve(on_device=True).time
+    return tasks, sweeps["device"].info
 
 
 def row_of(case, problem, device, copy, repeats, dtype, compressed):
@@ -166,6 +169,8 @@ def row_of(case, problem, device, copy, repeats, dtype, compressed):
         "share_of_copy": own / copy,
         "solve_ms": 1e3 * seconds["solve"],
         "solve_over_sweeps": seconds["solve"] / seconds["device"],
+        "there_ms": 1e3 * seconds["there"],
+        "there_over_sweeps": seconds["there"] / seconds["device"],
         "one_thread_ms": 1e3 * seconds["one"],
         "all_cores_ms": 1e3 * seconds["all"],
         "over_one_thread": seconds["one"] / seconds["device"],

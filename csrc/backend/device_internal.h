@@ -64,6 +64,7 @@ typedef struct cs_on_device {
     cs_adjacency adjacency;             /* of the problem, for verdicts */
     double *plain; /* (rows): on the host, lambda in the user's order where verdicts are given */
     cs_device_verdict verdict;
+    int sampled;  /* the group of which contacts are sampled for directions, or -1 */
     int directed; /* `direction` has the sums of lambda and of what is kept */
     cs_device_ray direction[CS_RAY_DIRECTIONS];
     cs_device_blocks *blocks; /* (groups) */

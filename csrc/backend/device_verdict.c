@@ -93,6 +93,38 @@ static double *doubles(cs_on_device *d, int64_t count)
     return cs_device_take(d, (size_t)count * sizeof(double));
 }
 
+/* The most contacts of a body that moves. */
+static int64_t most_contacts(const cs_on_device *d)
+{
+    const cs_problem *problem = d->packed.problem;
+    const int64_t *start = d->adjacency.start;
+    int64_t most = 0;
+    for (int g = 0; g < problem->body_groups; g++) {
+        const cs_body_group *group = &problem->body_group[g];
+        for (int64_t k = 0, body = group->first_body; k < group->count; k++, body++)
+            if (!group->immovable[k] && start[body + 1] - start[body] > most)
+                most = start[body + 1] - start[body];
+    }
+    return most;
+}
+
+/* The group whose contacts are sampled: the largest one. -1 if it is too small for that, or more than the sample's kernel takes:
+ * several groups of bodies, a full M^-1, many components, compliance; or if bodies have so many contacts, all of which it
+ * reads for each contact of the sample, that it would take longer than all contacts do. */
+static int sampled_group(const cs_on_device *d)
+{
+    enum { LEAST = 4 * CS_RAY_SAMPLE, MOST_CONTACTS = 1024 };
+    const cs_device_verdict *v = &d->verdict;
+    int largest = 0;
+    for (int g = 1; g < v->block_groups; g++)
+        if (v->block_group[g].count > v->block_group[largest].count) largest = g;
+    const cs_device_blocks *group = v->block_group + largest;
+    if (!v->block_groups || group->count < LEAST || group->compliance) return -1;
+    const cs_device_bodies *bodies = v->body_group;
+    int fits = v->body_groups == 1 && bodies->diagonal && bodies->dof <= CS_MAX_ROWS;
+    return fits && most_contacts(d) <= MOST_CONTACTS ? largest : -1;
+}
+
 void cs_device_copy_verdict(cs_on_device *d, const double *rho)
 {
     const cs_problem *problem = d->packed.problem;
@@ -147,6 +179,7 @@ void cs_device_copy_verdict(cs_on_device *d, const double *rho)
         .direction = doubles(d, problem->rows),
         .ray_part = cs_device_take(d, rays * sizeof(cs_device_ray)),
     };
+    d->sampled = sampled_group(d);
 }
 
 void cs_device_refill_verdict(cs_on_device *d, const double *rho, int roots)
@@ -277,29 +310,14 @@ static int has_grown(void *state, cs_ray_part what, double least)
     return grown > 0;
 }
 
-/* The group whose contacts are sampled: the largest one. -1 if it is too small for that, or more than the sample's kernel takes:
- * several groups of bodies, a full M^-1, many components, compliance. */
-static int sampled_group(const cs_device_verdict *v)
-{
-    enum { LEAST = 4 * CS_RAY_SAMPLE };
-    int largest = 0;
-    for (int g = 1; g < v->block_groups; g++)
-        if (v->block_group[g].count > v->block_group[largest].count) largest = g;
-    const cs_device_blocks *group = v->block_group + largest;
-    if (!v->block_groups || group->count < LEAST || group->compliance) return -1;
-    const cs_device_bodies *bodies = v->body_group;
-    return v->body_groups == 1 && bodies->diagonal && bodies->dof <= CS_MAX_ROWS ? largest : -1;
-}
-
 /* d->direction <- the sums of all directions for the present iterate. Returns 0 if there is no sample. */
 static int measure_directions(cs_on_device *d, const cs_ray_call *call)
 {
     cs_device_verdict *v = &d->verdict;
-    int sampled = sampled_group(v);
-    if (sampled < 0) return 0;
+    if (d->sampled < 0) return 0;
     if (d->directed) return 1;
     for (int j = 0; j < CS_RAY_DIRECTIONS; j++) d->direction[j].largest = NAN;
-    d->device->measure_directions(d->queue, v, sampled, call);
+    d->device->measure_directions(d->queue, v, d->sampled, call);
     d->device->download(d->queue, d->direction, v->ray_part + v->parts + 1, sizeof d->direction);
     return d->directed = 1;
 }

@@ -270,6 +270,29 @@ def test_directions_of_many_contacts():
     np.testing.assert_array_equal(there.info["certificate"], here.info["certificate"])
 
 
+def test_a_body_with_many_contacts_is_not_sampled():
+    """Each contact of a sample would read all contacts of its bodies."""
+
+    def asked_of(count):
+        """What a solve asks of the device, of so many masses on a tray."""
+        J = np.zeros((count, 2, 1, 3))
+        J[:, 0, 0, 0], J[:, 1, 0, 0] = -1.0, 1.0
+        bodies = np.stack([np.zeros(count, int), 1 + np.arange(count)], axis=1)
+        problem = cs.Problem(J, np.ones((1 + count, 3)), -np.ones((count, 1)), bodies=bodies)
+        options = {**COLORED, "islands": False, "max_iterations": 0, "rtol": 1e-12}
+        start = np.linspace(1e3, 2e3, count)[:, None]
+        here = cs.Solver(problem, **options).solve(initial=start)
+        solver = cs.Solver(problem, **options, **EMULATED)
+        with asked() as of_solve:
+            there = solver.solve(initial=start)
+        assert (there.status, there.message) == (here.status, here.message)
+        return of_solve
+
+    few, many = asked_of(1000), asked_of(1030)
+    assert many.downloads > few.downloads  # one for each direction, not one for all
+    assert many.launches > few.launches
+
+
 @pytest.mark.parametrize("method", ["nesterov", "jacobi", "symmetric_gauss_seidel"])
 def test_methods_return_their_best_iterate(spheres, method):
     options = {"method": method, "scheme": "factorized", "rtol": 1e-4, "islands": False}
