@@ -62,10 +62,15 @@ class Solver:
         checkpoints: tuple[int, float, Callable[[dict[str, Any]], object], dict[str, Any] | None]
         | None = None,
         /,
-    ) -> Answer | None: ...
+    ) -> Answer | bool: ...
     def evaluate(
-        self, impulses: np.ndarray, b: np.ndarray | None, parameters: np.ndarray | None, /
-    ) -> Answer: ...
+        self,
+        impulses: np.ndarray,
+        b: np.ndarray | None,
+        parameters: np.ndarray | None,
+        version: int,
+        /,
+    ) -> Answer | None: ...
     def connect(
         self,
         network: str,
@@ -96,6 +101,7 @@ class Answer:
     certificate: np.ndarray | None
     status: str
     pivoting: str | None
+    version: int
     iterations: int
     best_iteration: int
     rollbacks: int

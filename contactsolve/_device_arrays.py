@@ -317,11 +317,14 @@ class DeviceArray:
         self._memory = module.take(math.prod(self.shape) * self.dtype.itemsize)
 
     @classmethod
-    def copy_of(cls, device: str, source: Source) -> Self:
+    def copy_of(cls, name: str, device: str, source: Source) -> Self:
         """Return a copy, within the device, of a float64 array of that device."""
         own = cls(device, source.shape)
         size = math.prod(source.shape) * source.dtype.itemsize
-        own._module.copy(own.pointer, source.pointer, source.stream, size)
+        try:
+            own._module.copy(own.pointer, source.pointer, source.stream, size)
+        except RuntimeError as error:
+            raise RuntimeError(f"{name} cannot be copied within its device: {error}") from None
         return own
 
     @classmethod

@@ -175,7 +175,7 @@ class ResultValues:
 class DeviceResultValues(ResultValues):
     """The answer of a solve whose impulses stay on a device."""
 
-    __slots__ = ("_b", "_core", "_evaluated", "_parameters", "_updates", "device_impulses")
+    __slots__ = ("_b", "_evaluated", "_parameters", "_solver", "device_impulses")
 
     def __init__(
         self,
@@ -184,14 +184,13 @@ class DeviceResultValues(ResultValues):
         described: Description,
         started: bool,
         impulses: DeviceArray,
-        solver: _core.Solver,
+        solver: _core.Solver | None,  # that evaluates velocities; None: the answer does
         b: np.ndarray | DeviceArray | None,
         parameters: np.ndarray | None,
     ) -> None:
-        self.device_impulses, self._core = impulses, solver
+        self.device_impulses, self._solver = impulses, solver
         self._b, self._parameters = b, parameters
-        self._updates = problem.updates
-        self._evaluated: _core.Answer | None = None
+        self._evaluated = answer if solver is None else None
         super().__init__(answer, problem, described, None, started)
 
     def _flat(self) -> np.ndarray:
@@ -211,11 +210,15 @@ class DeviceResultValues(ResultValues):
 
     def _evaluation(self, name: str) -> _core.Answer:
         """Return what computes velocities from the impulses, for the attribute `name`."""
-        if self._evaluated is None:
+        solver, done = self._solver, self._evaluated
+        if done is None:
+            assert solver is not None
             b = self._b.numpy().ravel() if isinstance(self._b, DeviceArray) else self._b
-            answer = self._core.evaluate(self._flat(), b, self._parameters)
-            # An update after this line has it evaluated first.
-            if self._updates != self._problem.updates:
+            version = self._answer.version
+            done = solver.evaluate(self._flat(), b, self._parameters, version)
+            if done is None:
                 raise RuntimeError(updated_since(name))
-            self._evaluated = answer
-        return self._evaluated
+            # The evaluation keeps the solver until it is done.
+            self._evaluated = done
+            self._solver = self._b = None
+        return done

@@ -336,8 +336,9 @@ class Solver(_Solver):
         TimeoutError
             Another rank does not answer.
         """
+        if on_device:
+            raise ValueError(f"on_device is {on_device!r}: networks have no devices")
         given: dict[str, Any] = {"callback": callback, "progress": progress}
-        given["on_device"] = on_device
         make = super().solve
         if self._ranks is None:
             return make(b, mu, initial, **given)

@@ -533,8 +533,8 @@ class Solver:
         self._options = given
         self._described = Description(self._core, problem, given)
         self._updates = problem.updates
-        self._answer: _core.Answer | None = None
-        self._impulses_there: DeviceArray | None = None  # of the last solve
+        # The answer of the last solve, and its impulses on the device.
+        self._last: tuple[_core.Answer, DeviceArray | None] | None = None
 
     def _of_ranks(self) -> dict[str, Any]:
         """Return further arguments of the C library, for a problem that several ranks share."""
@@ -583,10 +583,11 @@ class Solver:
         on_device
             Leave the impulses on the solver's device, as ``result.device_impulses``, in memory of
             their own. They are copied to the processor when ``result.impulses`` is read, or what
-            follows from them; velocities can be read until the problem is updated. `b` and
-            `initial` are read where they are, if they are contiguous float64 arrays of the device
-            (`initial` also as a result of such a solve); then the processor has no copy of them.
-            See docs/cuda.md for the solves in which the processor has part, and copies them.
+            follows from them. Velocities can be read until the problem is updated, but not in a
+            callback of this solver; until then the result keeps the solver. `b` and `initial` are
+            read where they are, if they are contiguous float64 arrays of the device (`initial` also
+            as a result of such a solve); then the processor has no copy of them. See docs/cuda.md
+            for the solves in which the processor has part, and copies them.
 
         Returns
         -------
@@ -611,7 +612,7 @@ class Solver:
         else:
             start = self._start(b, mu, initial, callback)
             answer = self._run(start, callback, progress, None)
-            self._answer, self._impulses_there = answer, None
+            self._last = answer, None
             values = self._values_of(answer, initial is not None)
             own_b, parameters = start.b, start.parameters
 
@@ -627,7 +628,10 @@ class Solver:
         progress: bool | float,
         there: tuple[int, int, int] | None,
     ) -> Any:
-        """Return the answer of the C library; None if it takes no arrays `there`."""
+        """Return the answer of the C library.
+
+        If it does not take the arrays `there`, return whether it would leave impulses there.
+        """
         bar = ProgressBar(self._described.columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         b, parameters, impulses, index_set = start
@@ -655,25 +659,28 @@ class Solver:
         placed = self._placed(b, initial)
         rest = None if placed.b is not None else b, None if placed.initial is not None else initial
         start = self._start(rest[0], mu, rest[1], callback)
-        answer = self._run(start, callback, progress, placed.addresses())
         own_b: DeviceArray | np.ndarray | None = start.b if placed.b is None else placed.b
+        there: tuple[int, int, int] | None = placed.addresses()
+        answer = self._run(start, callback, progress, there)
 
         # Where the processor has part in the solve, arrays pass through its memory: b and the
         # initial impulses, or the impulses as well.
-        for there in ((0, 0, placed.impulses.pointer), None):
-            if answer is None:
-                start = self._start(b, mu, initial, callback)
-                answer, own_b = self._run(start, callback, progress, there), start.b
+        if isinstance(answer, bool):
+            start = self._start(b, mu, initial, callback)
+            own_b = start.b
+        while isinstance(answer, bool):
+            there = (0, 0, placed.impulses.pointer) if answer else None
+            answer = self._run(start, callback, progress, there)
         if answer.impulses is not None:
             placed.impulses.write(answer.impulses.reshape(placed.impulses.shape))
-        self._answer, self._impulses_there = answer, placed.impulses
+        self._last = answer, placed.impulses
         values = DeviceResultValues(
             answer,
             self.problem,
             self._described,
             initial is not None,
             placed.impulses,
-            self._core,
+            self._core if there is not None else None,
             own_b,
             start.parameters,
         )
@@ -693,7 +700,7 @@ class Solver:
         first = source_on("initial", initial, device, shape)
         if first is not None:
             wait_for_owner("initial", first)
-        copy = None if own_b is None else DeviceArray.copy_of(device, own_b)
+        copy = None if own_b is None else DeviceArray.copy_of("b", device, own_b)
         return Placed(copy, first, impulses)
 
     def _values_of(self, answer: _core.Answer, started: bool) -> ResultValues:
@@ -743,18 +750,19 @@ class Solver:
         device = self._options["device"]
         if device == "cpu":
             raise RuntimeError("the solver has no device: make it with device='cuda'")
-        if self._answer is None:
+        if self._last is None:
             raise RuntimeError("the solver has not solved yet")
+        answer, there = self._last
         shape = self._shape()
         target: DeviceArray | Target
         if out is None:
             target = out = DeviceArray(device, shape)
         else:
             target = checked_target("out", out, device, shape)
-        if self._impulses_there is not None:
-            self._impulses_there.copy_to(target.pointer)
+        if there is not None:
+            there.copy_to(target.pointer)
             return out
-        impulses = self._answer.impulses
+        impulses = answer.impulses
         if not self._core.impulses_there(impulses, target.pointer):
             target.write(impulses.reshape(shape))
         return out

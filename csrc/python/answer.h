@@ -7,7 +7,7 @@
 /* What a solve computed: its figures, and its arrays. */
 typedef struct answer_parts {
     const cs_result *result;
-    int64_t rows;
+    int64_t rows, version; /* of the problem */
     PyObject *impulses, *xi,
         *velocity;   /* None or NULL: those that stay on a device, and what was not evaluated */
     deferred *later; /* evaluates what the result has not; NULL: nothing does */

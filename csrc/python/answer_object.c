@@ -10,7 +10,8 @@
 typedef struct answer_object {
     PyObject_HEAD
     cs_result result;
-    cs_link *link; /* a copy: the solver's own lasts until its next solve */
+    int64_t version; /* of the problem, whose values the solve had */
+    cs_link *link;   /* a copy: the solver's own lasts until its next solve */
     _Atomic(PyObject *) impulses;
     PyObject *xi, *velocity, *history, *certificate;
     deferred *
@@ -39,6 +40,7 @@ PyObject *new_answer(PyTypeObject *type, const answer_parts *parts)
 
     /* Copy the numbers, and what the solver may overwrite. */
     self->result = *result;
+    self->version = parts->version;
     atomic_init(&self->impulses, parts->later ? NULL : Py_NewRef(parts->impulses));
     self->xi = Py_XNewRef(parts->xi);
     self->velocity = Py_XNewRef(parts->velocity);
@@ -251,6 +253,7 @@ static PyMemberDef answer_members[] = {
     RESULT(floor, T_DOUBLE),
     RESULT(floor_block, T_LONGLONG),
     RESULT(certified, T_DOUBLE),
+    {"version", T_LONGLONG, offsetof(answer_object, version), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

@@ -246,12 +246,32 @@ static int take_to_evaluate(shared_solver *shared)
     return 0;
 }
 
+/* Keeps the values of a problem, once an update in another thread has ended. Returns -1 with an error set. */
+static int begin_with(problem_object *problem)
+{
+    while (!problem_try_begin(problem))
+        if (wait_briefly() < 0) return -1;
+    return 0;
+}
+
+deferred *deferred_again(shared_solver *shared, int64_t version, PyObject *impulses,
+                         PyArrayObject *b, PyArrayObject *parameters)
+{
+    /* The values stay until the evaluation is in the list. */
+    const cs_result nothing = {.outcome = CS_STOPPED};
+    deferred *self = NULL;
+    if (begin_with(shared->problem) < 0) return NULL;
+    if (shared->problem->problem->version == version)
+        self = deferred_new(shared, &nothing, impulses, NULL, b, parameters);
+    problem_end(shared->problem);
+    return self;
+}
+
 /* Calls `work` with a solver to which the caller has a reference. Returns -1 with an error set. */
 static int work_with(deferred *self, shared_solver *shared, int (*work)(deferred *self))
 {
     /* An update of the problem in another thread evaluates before it begins. */
-    while (!problem_try_begin(shared->problem))
-        if (wait_briefly() < 0) return -1;
+    if (begin_with(shared->problem) < 0) return -1;
 
     /* A solve in another thread ends first. */
     int failed = take_to_evaluate(shared);

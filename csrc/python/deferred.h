@@ -55,6 +55,10 @@ typedef struct deferred {
  * `parameters` are the arrays of that solve, or NULL; nobody may change them or `impulses`. NULL with an error set. */
 deferred *deferred_new(shared_solver *shared, const cs_result *result, PyObject *impulses,
                        PyObject *ghosts, PyArrayObject *b, PyArrayObject *parameters);
+/* The same for impulses of an earlier solve, when the problem had this version; NULL without an error if it has another one
+ * now. */
+deferred *deferred_again(shared_solver *shared, int64_t version, PyObject *impulses,
+                         PyArrayObject *b, PyArrayObject *parameters);
 void deferred_release(deferred *self);
 int deferred_is_done(const deferred *self);
 

@@ -235,6 +235,8 @@ typedef struct solve_arrays {
     checkpoint_arguments checkpoints; /* on ranks */
     int is_there;                     /* whether arrays are in the memory of a device: */
     cs_there there;
+    int refused; /* result: the solve takes none there, and has not been made; */
+    int leaves;  /* but it would leave its impulses there */
 } solve_arrays;
 
 /* Reads None, or the addresses (initial, b, impulses), of which the first two may be 0. Returns -1 with an error set. */
@@ -254,6 +256,19 @@ static int read_there(PyObject *value, solve_arrays *given)
         .impulses = (double *)(uintptr_t)impulses,
     };
     return 0;
+}
+
+/* Whether the next solve may have its arrays on the device. */
+static cs_status find_place(cs_solver *solver, solve_arrays *given, const cs_control *control,
+                            cs_error *error)
+{
+    const cs_there impulses_alone = {.impulses = given->there.impulses};
+    int possible = 0;
+    cs_status status = cs_solver_solves_there(solver, &given->there, control, &possible, error);
+    given->refused = !possible;
+    if (!status && !possible)
+        status = cs_solver_solves_there(solver, &impulses_alone, control, &given->leaves, error);
+    return status;
 }
 
 /* Solves with the GIL released. ghosts: an array for cs_solver_ghosts, or NULL. Returns -1 with an error set. */
@@ -283,13 +298,20 @@ static int run(solver_object *self, solve_arrays *given, PyObject *callback, PyO
         deferred_finish_all(shared->problem, shared) < 0)
         return -1;
 
-    /* Solve with the GIL released. */
+    /* Whether arrays may be on the device, and the solve, with the GIL released. */
     context.listeners.thread = PyEval_SaveThread();
+    cs_status status = CS_OK;
+    if (given->is_there) status = find_place(shared->solver, given, &control, &error);
+    if (status || given->refused) {
+        PyEval_RestoreThread(context.listeners.thread);
+        if (status) raise_error(&error);
+        return status ? -1 : 0;
+    }
     const signed char *set = given->index_set ? PyArray_DATA(given->index_set) : NULL;
     cs_solver_checkpoints(shared->solver, checkpoints);
     cs_solver_there(shared->solver, given->is_there ? &given->there : NULL);
     cs_solver_ghosts(shared->solver, ghosts ? PyArray_DATA((PyArrayObject *)ghosts) : NULL);
-    cs_status status = cs_solver_begin_with(shared->solver, set, &error);
+    status = cs_solver_begin_with(shared->solver, set, &error);
     if (!status)
         status = cs_solver_solve(shared->solver, data_of(given->impulses), data_of(given->b),
                                  data_of(given->parameters), &control, result, &error);
@@ -315,7 +337,11 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
     const cs_problem *problem = shared->problem->problem;
     int now =
         !given->is_there && (cs_solver_evaluates(shared->solver) || cs_problem_calls_back(problem));
-    answer_parts parts = {.rows = problem->rows, .impulses = new_doubles(NULL, problem->rows)};
+    answer_parts parts = {
+        .rows = problem->rows,
+        .version = problem->version,
+        .impulses = new_doubles(NULL, problem->rows),
+    };
     PyObject *answer = NULL, *ghosts = NULL;
     int64_t ghost_velocities = cs_ranks_ghost_velocities(shared->solver->ranks);
     if (!parts.impulses) return NULL;
@@ -335,6 +361,10 @@ static PyObject *answer_of(solver_object *self, solve_arrays *given, PyObject *c
 
     /* The solve, and its answer. */
     if (run(self, given, callback, progress, ghosts, &result) < 0) goto out;
+    if (given->refused) {
+        answer = PyBool_FromLong(given->leaves);
+        goto out;
+    }
     parts.result = &result;
     if (given->there.written) Py_SETREF(parts.impulses, Py_NewRef(Py_None));
     if (!now && !given->is_there) {
@@ -352,35 +382,10 @@ out:
     return answer;
 }
 
-/* possible <- whether the next solve may have these arrays on the device, with the GIL released. Returns -1 with an error
- * set. */
-static int solves_there(shared_solver *shared, const cs_there *there, PyObject *callback,
-                        int *possible)
-{
-    cs_control control = {.every_iteration = callback != Py_None};
-    cs_error error = {0};
-    cs_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = cs_solver_solves_there(shared->solver, there, &control, possible, &error);
-    Py_END_ALLOW_THREADS
-    if (status) raise_error(&error);
-    return status ? -1 : 0;
-}
-
-/* The same as answer_of; None if arrays are on the device, and this solve takes none there. */
-static PyObject *answer_or_none(solver_object *self, solve_arrays *given, PyObject *callback,
-                                PyObject *progress)
-{
-    int possible = 1;
-    if (given->is_there && solves_there(self->shared, &given->there, callback, &possible) < 0)
-        return NULL;
-    if (!possible) Py_RETURN_NONE;
-    return answer_of(self, given, callback, progress);
-}
-
 /* solve(initial, index_set, b, parameters, callback, progress, there, checkpoints=None) -> Answer; each may be None. b and
  * parameters must stay as they are while the answer exists. `there`: addresses of the device (initial or 0, b or 0,
- * impulses), in place of the arrays; None is returned where the solve takes none, and then nothing has been done. */
+ * impulses), in place of the arrays. Where a solve does not take them all, nothing is done, and instead of an answer a bool says
+ * whether it would leave impulses there. */
 static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 7 && count != 8) {
@@ -406,7 +411,7 @@ static PyObject *solver_solve(solver_object *self, PyObject *const *args, Py_ssi
          read_checkpoint_arguments(&given.checkpoints, shared->solver, args[7]) == 0) &&
         rank_begin(&shared->rank) == 0) {
         if (problem_begin(shared->problem) == 0) {
-            answer = answer_or_none(self, &given, args[4], args[5]);
+            answer = answer_of(self, &given, args[4], args[5]);
             problem_end(shared->problem);
         }
         rank_end(&shared->rank);
@@ -480,16 +485,17 @@ static PyObject *solver_impulses_there(solver_object *self, PyObject *args)
     return answer;
 }
 
-/* evaluate(impulses, b, parameters) -> an Answer whose velocities are those of impulses of an earlier solve with these b
- * and parameters, each of which may be None: evaluated when they are read. The problem has the values of that solve. Arrays
- * must stay as they are while the answer exists. */
+/* evaluate(impulses, b, parameters, version) -> an Answer whose velocities, evaluated when they are read, are those of impulses
+ * of an earlier solve with these b and parameters, which may be None; None if the problem no longer has the version of that
+ * solve. Arrays must stay as they are while the answer exists. */
 static PyObject *solver_evaluate(solver_object *self, PyObject *args)
 {
     PyObject *own_impulses, *own_b, *own_parameters, *answer = NULL;
     PyArrayObject *impulses = NULL, *b = NULL, *parameters = NULL;
     shared_solver *shared = self->shared;
     const cs_problem *problem = shared->problem->problem;
-    if (!PyArg_ParseTuple(args, "OOO:evaluate", &own_impulses, &own_b, &own_parameters))
+    long long version;
+    if (!PyArg_ParseTuple(args, "OOOL:evaluate", &own_impulses, &own_b, &own_parameters, &version))
         return NULL;
     if (optional_doubles(own_impulses, "impulses", problem->rows, &impulses) < 0 ||
         optional_doubles(own_b, "b", problem->rows, &b) < 0 ||
@@ -499,12 +505,14 @@ static PyObject *solver_evaluate(solver_object *self, PyObject *args)
         PyErr_SetString(PyExc_TypeError, "impulses are needed");
         goto out;
     }
-    cs_result result = {.outcome = CS_STOPPED};
-    answer_parts parts = {
-        .result = &result, .rows = problem->rows, .impulses = (PyObject *)impulses};
-    parts.later = deferred_new(shared, &result, parts.impulses, NULL, b, parameters);
+
+    /* The answer takes the evaluation. */
+    const cs_result nothing = {.outcome = CS_STOPPED};
+    answer_parts parts = {.result = &nothing, .rows = problem->rows, .version = version};
+    parts.later = deferred_again(shared, version, (PyObject *)impulses, b, parameters);
     if (parts.later) answer = new_answer(self->answer_type, &parts);
     if (!answer) deferred_release(parts.later);
+    if (!parts.later && !PyErr_Occurred()) answer = Py_NewRef(Py_None);
 out:
     Py_XDECREF(impulses);
     Py_XDECREF(b);
@@ -589,7 +597,8 @@ static PyMethodDef solver_methods[] = {
     {"impulses_there", (PyCFunction)(void (*)(void))solver_impulses_there, METH_VARARGS,
      "impulses_there(impulses, pointer)\n--\n\nCopies impulses within the device, if it has them."},
     {"evaluate", (PyCFunction)(void (*)(void))solver_evaluate, METH_VARARGS,
-     "evaluate(impulses, b, parameters)\n--\n\nAn Answer with the velocities of impulses."},
+     "evaluate(impulses, b, parameters, version)\n--\n\nAn Answer with the velocities of impulses; "
+     "None after an update."},
     {"ranks", (PyCFunction)(void (*)(void))solver_ranks, METH_NOARGS,
      "ranks()\n--\n\nBodies and contacts of this rank, messages and bytes that it sends in a "
      "sweep, exchanges of the last solve that travelled during visits; None for a problem on one "

@@ -789,7 +789,12 @@ cs_status cs_solver_solve(cs_solver *solver, const double *initial, const double
                           cs_error *error)
 {
     cs_budget budget = {.control = control, .index_set = solver->index_set, .deadline = INFINITY};
-    return cs_solver_run(solver, initial, b, parameters, &budget, result, error);
+    cs_status status = cs_solver_run(solver, initial, b, parameters, &budget, result, error);
+
+    /* After a failure, too, nothing reads or writes the caller's arrays on a device any more. */
+    cs_error late = {0};
+    if (status && solver->there) (void)cs_packing_wait(&solver->packing, &late);
+    return status;
 }
 
 /* Prepares again if the problem has new values, or if the control looks at every iterate: then the problem must not be
