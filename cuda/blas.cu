@@ -1,4 +1,5 @@
 #include "cuda/blas.h"
+#include "cuda/queue_members.h"
 
 #include <cstdio>
 #include <new>

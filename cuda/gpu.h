@@ -4,7 +4,6 @@
 #define CS_GPU_H
 
 #if defined(__CUDACC__)
-#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #define CS_KERNEL static __global__
@@ -14,22 +13,23 @@
 #define CS_BOTH static __host__ __device__ __forceinline__
 /* kernel<<<blocks, threads>>> in the stream of a queue; the arguments follow. Threads are whole warps; no blocks: nothing. */
 #define CS_LAUNCH(queue, blocks, threads, kernel, ...) \
-    cs_launch_shared(queue, false, blocks, threads, 0, kernel, ##__VA_ARGS__)
+    cs_launch(queue, CS_BLOCKS_APART, blocks, threads, 0, kernel, ##__VA_ARGS__)
 /* The same with all blocks resident at once, so that they may wait for each other. `blocks` <= cs_resident_blocks. */
 #define CS_LAUNCH_TOGETHER(queue, blocks, threads, kernel, ...) \
-    cs_launch_shared(queue, true, blocks, threads, 0, kernel, ##__VA_ARGS__)
+    cs_launch(queue, CS_BLOCKS_TOGETHER, blocks, threads, 0, kernel, ##__VA_ARGS__)
 #define CS_SHARED(type, name, count) __shared__ type name[count]
 /* Memory of a block whose size the launch says, which is at most cs_most_shared. */
 #define CS_SHARED_BYTES(name, bytes)                         \
     extern __shared__ __align__(16) unsigned char cs_room[]; \
     unsigned char *name = cs_room
 #define CS_LAUNCH_SHARED(queue, blocks, threads, bytes, kernel, ...) \
-    cs_launch_shared(queue, false, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+    cs_launch(queue, CS_BLOCKS_APART, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 #define CS_LAUNCH_TOGETHER_SHARED(queue, blocks, threads, bytes, kernel, ...) \
-    cs_launch_shared(queue, true, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+    cs_launch(queue, CS_BLOCKS_TOGETHER, blocks, threads, bytes, kernel, ##__VA_ARGS__)
 /* The same; with `early` its blocks may start before the kernel before it ends (cs_wait_for_kernel_before). */
-#define CS_LAUNCH_EARLY(queue, early, blocks, threads, bytes, kernel, ...) \
-    cs_launch_early(queue, early, blocks, threads, bytes, kernel, ##__VA_ARGS__)
+#define CS_LAUNCH_EARLY(queue, early, blocks, threads, bytes, kernel, ...)                        \
+    cs_launch(queue, (early) ? CS_BLOCKS_EARLY : CS_BLOCKS_APART, blocks, threads, bytes, kernel, \
+              ##__VA_ARGS__)
 /* Waits for the other lanes of a warp, or for those of the same half of it (lanes = 16). */
 #define CS_MEET(lanes) \
     __syncwarp((lanes) == 32 ? 0xffffffffu : 0xffffu << (threadIdx.x % 32 / 16 * 16))
@@ -93,35 +93,30 @@ void cs_count_launch(void);
 enum { CS_WARP = 32 };
 #define CS_ALL_LANES 0xffffffffu
 
-/* nvcc compiles bodies of csrc/ for the host as well, which never runs them. */
-#if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
-CS_BOTH int cs_lane() { return 0; }
-#else
-CS_BOTH int cs_lane() { return (int)(threadIdx.x % CS_WARP); }
-#endif
+CS_GPU int cs_lane() { return (int)(threadIdx.x % CS_WARP); }
 
 CS_GPU int64_t cs_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 CS_GPU int64_t cs_warp() { return cs_thread() / CS_WARP; }
 
 /* 16 bytes at once; addresses are multiples of 16 bytes. */
-CS_BOTH void cs_load_piece(const float *from, float *to)
+CS_GPU void cs_load_piece(const float *from, float *to)
 {
     const float4 piece = *reinterpret_cast<const float4 *>(from);
     to[0] = piece.x, to[1] = piece.y, to[2] = piece.z, to[3] = piece.w;
 }
 
-CS_BOTH void cs_load_piece(const double *from, double *to)
+CS_GPU void cs_load_piece(const double *from, double *to)
 {
     const double2 piece = *reinterpret_cast<const double2 *>(from);
     to[0] = piece.x, to[1] = piece.y;
 }
 
-CS_BOTH void cs_store_piece(float *to, const float *from)
+CS_GPU void cs_store_piece(float *to, const float *from)
 {
     *reinterpret_cast<float4 *>(to) = make_float4(from[0], from[1], from[2], from[3]);
 }
 
-CS_BOTH void cs_store_piece(double *to, const double *from)
+CS_GPU void cs_store_piece(double *to, const double *from)
 {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
@@ -130,13 +125,27 @@ CS_BOTH void cs_store_piece(double *to, const double *from)
 #if defined(__CUDACC__)
 template <int bytes> CS_GPU void cs_copy_ahead(void *to, const void *from)
 {
-    __pipeline_memcpy_async(to, from, bytes);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place), "l"(from),
+                     "n"(bytes == 16 ? 8 : bytes)
+                     : "memory");
+#else
+    if (bytes == 16) *(float4 *)to = *(const float4 *)from;
+    else if (bytes == 8) *(double *)to = *(const double *)from;
+    else *(float *)to = *(const float *)from;
+#endif
 }
 
 CS_GPU void cs_wait_for_copies()
 {
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
 }
 #else
 template <int bytes> CS_GPU void cs_copy_ahead(void *to, const void *from)

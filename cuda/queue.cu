@@ -1,5 +1,6 @@
 /* Memory and order of work, and the table of functions that the library is given. */
 #include "cuda/device.h"
+#include "cuda/queue_members.h"
 
 #include <atomic>
 #include <cstdio>
@@ -339,6 +340,69 @@ static bool end_capture(cs_queue *queue, cs_graph *ready)
     if (graph) cs_check(queue, cudaGraphInstantiate(ready, graph, 0));
     if (graph) cs_check(queue, cudaGraphDestroy(graph));
     return false;
+}
+
+/* Lets blocks of a kernel share as much as the device allows, beside what the kernel itself declares. The limit belongs to the
+ * kernel, not to a launch: it is always the same, so that threads of the caller cannot lower it for each other. `fills`:
+ * as many blocks as possible are wanted, rather than a larger first-level cache. */
+static cudaError_t allow_shared(cs_queue *queue, const void *kernel, bool fills)
+{
+    for (const void *known : queue->allowed)
+        if (known == kernel) return cudaSuccess;
+    cudaFuncAttributes about = {};
+    cudaError_t result = cudaFuncGetAttributes(&about, kernel);
+    if (result == cudaSuccess && fills)
+        result = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                      cudaSharedmemCarveoutMaxShared);
+    if (result == cudaSuccess)
+        result = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      queue->most_shared - (int)about.sharedSizeBytes);
+    if (result == cudaSuccess) queue->allowed.push_back(kernel);
+    return result;
+}
+
+int64_t cs_processors(const cs_queue *queue) { return queue->processors; }
+
+int64_t cs_most_shared(const cs_queue *queue) { return queue->most_shared; }
+
+int64_t cs_resident_blocks_of(cs_queue *queue, const void *kernel, int threads, int64_t bytes)
+{
+    int each = 0;
+    cudaError_t result = bytes ? allow_shared(queue, kernel, false) : cudaSuccess;
+    if (result == cudaSuccess)
+        result =
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)bytes);
+    cs_check(queue, result);
+    return each * cs_processors(queue);
+}
+
+void cs_launch_kernel(cs_queue *queue, cs_launch_way way, int64_t blocks, int threads,
+                      int64_t bytes, const void *kernel, void **arguments)
+{
+    if (!blocks && way != CS_BLOCKS_TOGETHER) return;
+    cs_count_launch();
+    cudaError_t result =
+        bytes ? allow_shared(queue, kernel, way != CS_BLOCKS_TOGETHER) : cudaSuccess;
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)bytes;
+    config.stream = queue->stream;
+    config.attrs = &attribute;
+    if (way == CS_BLOCKS_TOGETHER) {
+        attribute.id = cudaLaunchAttributeCooperative;
+        attribute.val.cooperative = 1;
+        config.numAttrs = 1;
+    } else if (way == CS_BLOCKS_EARLY) {
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+        cudaFuncAttributes about = {};
+        if (result == cudaSuccess) result = cudaFuncGetAttributes(&about, kernel);
+        config.numAttrs = queue->generation >= 9 && about.ptxVersion >= 90;
+    }
+    if (result == cudaSuccess) result = cudaLaunchKernelExC(&config, kernel, arguments);
+    cs_check(queue, result);
 }
 
 static void replay(cs_queue *queue, cs_graph graph)

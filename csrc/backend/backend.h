@@ -307,14 +307,14 @@ static inline void cs_describe_request(cs_packed *packed, const cs_pack_request 
 }
 
 /* Whether a sweep may have diverged. The backend does not consider rounding errors; its caller does. */
-CS_INLINE int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
+CS_INLINE_ON_BOTH int cs_best_is_exceeded(const cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     if (!isfinite(stats->merit)) return 1;
     return stats->residual / best->scale > best->least * best->growth * best->margin;
 }
 
 /* Updates `best` after a sweep that did not diverge. */
-CS_INLINE void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
+CS_INLINE_ON_BOTH void cs_best_update(cs_best_sweep *best, const cs_sweep_stats *stats)
 {
     double scaled = stats->residual / best->scale;
     best->best_is_current = scaled <= best->least * best->margin;

@@ -8,17 +8,20 @@
 
 #include <stdint.h>
 
-/* Marks functions that nvcc compiles for the host and for the device. */
+/* Marks functions that nvcc compiles for the host and for the device, and bodies of kernels, which it compiles for the device
+ * alone. */
 #if defined(__CUDACC__)
 #define CS_DEVICE __host__ __device__
+#define CS_BODY __device__
 #else
 #define CS_DEVICE
+#define CS_BODY
 #endif
 
 /* A body that is too long to be inlined. In C it is one function of the library. A file in C++ does not
  * link with the library: it includes the body and has a function of its own. */
 #if defined(__cplusplus)
-#define CS_CALLED CS_DEVICE static __attribute__((noinline, unused))
+#define CS_CALLED CS_BODY static __attribute__((noinline, unused))
 #define CS_RESTRICT __restrict__
 #else
 #define CS_CALLED
@@ -42,7 +45,9 @@
 #endif
 
 /* A body that the compiler must inline: loops over sizes that are constants in the caller unroll. */
-#define CS_INLINE CS_DEVICE static inline __attribute__((always_inline))
+#define CS_INLINE CS_BODY static inline __attribute__((always_inline))
+/* One that functions of a header call, which nvcc compiles for the host. */
+#define CS_INLINE_ON_BOTH CS_DEVICE static inline __attribute__((always_inline))
 /* Before a short loop whose bounds are known once it is inlined: its arrays become registers. */
 #if defined(__CUDACC__)
 #define CS_UNROLL _Pragma("unroll")
@@ -54,12 +59,12 @@
 /* A choice between many bodies: inlined on a processor, whose callers know most of the choice. On a GPU it is one function
  * of all kernels, whose registers would be too few for all bodies: cuda/sets.cu defines it, others declare it. */
 #if defined(CS_SIMT)
-#define CS_DISPATCH CS_DEVICE
+#define CS_DISPATCH CS_BODY
 #else
 #define CS_DISPATCH CS_INLINE
 #endif
 /* A rare path that must stay out of its caller's loop. */
-#define CS_RARE CS_DEVICE static __attribute__((noinline, cold, unused))
+#define CS_RARE CS_BODY static __attribute__((noinline, cold, unused))
 /* Begins to load `count` doubles into the second-level cache. */
 CS_INLINE void cs_prefetch(const double *from, int64_t count)
 {

@@ -15,7 +15,7 @@
 enum { CS_FRAME_NUMBERS = 12, CS_FRAME_ARM = 6 };
 
 /* third <- s = n x t */
-CS_INLINE void cs_frame_third(const double *frame, double *third)
+CS_INLINE_ON_BOTH void cs_frame_third(const double *frame, double *third)
 {
     const double *n = frame, *t = frame + 3;
     third[0] = n[1] * t[2] - n[2] * t[1];
@@ -24,7 +24,7 @@ CS_INLINE void cs_frame_third(const double *frame, double *third)
 }
 
 /* axis (3) <- the directions of the rows: n, t, s. `third` (3) stores s. */
-CS_INLINE void cs_frame_axes(const double *frame, double *third, const double *axis[3])
+CS_INLINE_ON_BOTH void cs_frame_axes(const double *frame, double *third, const double *axis[3])
 {
     cs_frame_third(frame, third);
     axis[0] = frame;
@@ -36,7 +36,7 @@ CS_INLINE void cs_frame_axes(const double *frame, double *third, const double *a
 static inline int cs_frame_turning_axis(int rows, int i) { return rows == 4 ? 0 : i - 2; }
 
 /* jacobian (rows, 6) <- J of one side. */
-CS_INLINE void cs_frame_expand(const double *frame, int rows, int side, double *jacobian)
+CS_INLINE_ON_BOTH void cs_frame_expand(const double *frame, int rows, int side, double *jacobian)
 {
     double third[3], sign = side ? 1 : -1;
     const double *axis[3], *r = frame + CS_FRAME_ARM + 3 * side;

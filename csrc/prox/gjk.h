@@ -18,9 +18,9 @@
 /* A part of a body that is too long to be inlined: a function of its own on a GPU, for whose compiler the values of all parts
  * would be too many for the registers. A processor's compiler inlines it as it likes. */
 #if defined(CS_SIMT)
-#define CS_CALLED_PART CS_DEVICE static __attribute__((noinline, unused))
+#define CS_CALLED_PART CS_BODY static __attribute__((noinline, unused))
 #else
-#define CS_CALLED_PART CS_DEVICE static
+#define CS_CALLED_PART CS_BODY static
 #endif
 
 /* The support function of S. */
