@@ -102,7 +102,8 @@ CS_GPU void cs_judge_flow(const cs_device_flow *flow, cs_device_state *own)
 
 /* The end of a launch of several sweeps, all blocks of which are resident: `state` <- what its sweeps decide. Every thread
  * calls it; `own` is the block's copy of the state from before, and then of the new one. */
-CS_GPU void cs_end_flow(const cs_device_flow *flow, cs_device_state *state, cs_device_state *own)
+CS_GPU_CALLED void cs_end_flow(const cs_device_flow *flow, cs_device_state *state,
+                               cs_device_state *own)
 {
     cs_sum_flow(flow);
     cs_meet_blocks(flow->meet);
