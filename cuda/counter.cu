@@ -1,6 +1,6 @@
-/* The kernels of cuda/counter.inc in float. */
+/* The kernels of cuda/counter.inc. */
 #include "cuda/device.h"
 
-#define CS_ONLY_F32
+#define CS_MIXED_TOO
 #define CS_TEMPLATE "cuda/counter.inc"
 #include "core/each_precision.h"

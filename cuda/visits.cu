@@ -1,6 +1,6 @@
-/* The kernels of cuda/visits.inc in float. */
+/* The kernels of cuda/visits.inc. */
 #include "cuda/kernels.h"
 
-#define CS_ONLY_F32
+#define CS_MIXED_TOO
 #define CS_TEMPLATE "cuda/visits.inc"
 #include "core/each_precision.h"
