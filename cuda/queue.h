@@ -13,7 +13,7 @@ struct cs_queue;
 int64_t cs_processors(const cs_queue *queue);
 int64_t cs_most_shared(const cs_queue *queue);
 
-/* How a kernel is launched: `together`: all blocks are resident at once; `early`: on GPUs that can, they may start before the
+/* How the blocks of a kernel are launched. Together: all are resident at once. Early: on GPUs that can, they may start before the
  * kernel before it has ended (programmatic launch: compute capability 9.0). Code for older GPUs, which newer ones translate, does
  * not wait for that kernel. */
 typedef enum cs_launch_way { CS_BLOCKS_APART, CS_BLOCKS_TOGETHER, CS_BLOCKS_EARLY } cs_launch_way;
