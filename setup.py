@@ -91,9 +91,19 @@ COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 # Loops that some arguments of a template never reach (128) are meant.
 NVCC = ["-std=c++17", "-O3", "-rdc=true", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
 NVCC += ["-diag-suppress=128"]
+# What takes longest comes first: no core shall wait for the last file.
+NVCC_FIRST = ("parts_threads", "dataflow", "regions", "on_chip", "batches")
 # A kernel has at least the registers of what it calls: the prox of a set, which is called, must not
 # take more than the visits around it.
-NVCC_OF = {"sets.cu": ["-maxrregcount=64"]}
+# The same holds for what is done once in a launch; the limit is none for kernels that have launch
+# bounds, as those of dataflow and by regions.
+FEW_REGISTERS = ["-maxrregcount=64"]
+NVCC_OF = {"sets.cu": FEW_REGISTERS, "counter.cu": ["-maxrregcount=80"]}
+NVCC_OF |= {
+    f"{name}_{precision}.cu": FEW_REGISTERS
+    for name in ("dataflow", "regions")
+    for precision in ("f32", "f64", "mixed")
+}
 EMULATION = ["-std=c++17", "-O2", "-g0", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden"]
 EMULATION_STRICT = ["-Wall", "-Wextra", "-Werror", "-Wno-maybe-uninitialized"]
 # Sanitized emulation. Its own file, EMULATOR, is no part of what ThreadSanitizer watches.
@@ -204,11 +214,17 @@ def flags(compiler) -> tuple[list[str], list[str]]:
     return compile_flags, link_flags
 
 
+def order_of_device_source(source: Path) -> tuple[bool, Path]:
+    """What files with kernels are sorted by: those that take longest come first."""
+    return not source.stem.startswith(NVCC_FIRST), source
+
+
 class DeviceExtension(Extension):
     """A module with kernels: by nvcc, or emulated on the processor."""
 
     def __init__(self, name, linker, options, sources, optional=False, linking=(), watched=()):
-        super().__init__(name, sources=sorted(map(str, sources)), optional=optional)
+        sources = sorted(sources, key=order_of_device_source)
+        super().__init__(name, sources=list(map(str, sources)), optional=optional)
         self.linker, self.options = linker, options
         self.watched = list(watched)  # flags of a sanitizer, for linking as well
         self.linking = [*linking, *self.watched]

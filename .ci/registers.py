@@ -3,6 +3,9 @@
     python .ci/registers.py --architectures 75,80   # compile, link, and write rows of the table
     python .ci/registers.py --check LOG             # compare a build with the table
 
+It prints how long that takes: the seconds of a core, in user and system mode, of each file, and
+those between begin and end.
+
 The table is ``cuda/registers.csv``; rows of other architectures stay.  Registers and stack of a
 kernel include the functions that it calls, which the linker adds; spills are its own.  Functions
 that spill have rows of their own, without registers.  A build tells all this with
@@ -19,6 +22,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -104,35 +108,46 @@ def release_of(nvcc: str) -> str:
     return found[1] if found else ""
 
 
-def run(command: list[str]) -> str:
-    """Return what a compiler prints; end if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
+def run(command: list[str]) -> tuple[str, float]:
+    """Return what a compiler prints, and the seconds that it takes of a core; end if it fails."""
+    with tempfile.TemporaryFile("w+") as said:
+        started = subprocess.Popen(command, stdout=said, stderr=said, cwd=ROOT)
+        _, status, usage = os.wait4(started.pid, 0)
+        started.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read()
+    if started.returncode:
+        sys.exit(f"{' '.join(command)}\n{text}")
+    return text, usage.ru_utime + usage.ru_stime
 
 
 def compile_kernels(nvcc: str, architecture: str, jobs: int) -> str:
-    """Return what ptxas and nvlink tell of all files."""
+    """Return what ptxas and nvlink tell of all files, and print how long they take."""
     sys.path.insert(0, str(ROOT))
     import setup as build  # its flags
 
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
-    sources = sorted((ROOT / "cuda").glob("*.cu"))
+    sources = sorted((ROOT / "cuda").glob("*.cu"), key=build.order_of_device_source)
     include = [f"-I{place}" for place in ("csrc", ".", sysconfig.get_path("include"))]
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
 
-        def compile_file(source: Path) -> str:
+        def compile_file(source: Path) -> tuple[str, float]:
             flags = [*build.NVCC, *build.NVCC_OF.get(source.name, []), target, *include]
             made = f"{folder}/{source.stem}.o"
             return run([nvcc, *flags, "-Xptxas=-v", "-c", str(source), "-o", made])
 
         with ThreadPoolExecutor(jobs) as pool:
-            texts = list(pool.map(compile_file, sources))
+            done = list(pool.map(compile_file, sources))
         objects = sorted(map(str, Path(folder).glob("*.o")))
         link = [nvcc, *build.NVCC, target, "-Xnvlink=-v", "-dlink", *objects]
-        texts.append(run([*link, "-o", f"{folder}/linked.o"]))
-    return "\n".join(texts)
+        done.append(run([*link, "-o", f"{folder}/linked.o"]))
+    passed = time.monotonic() - begin
+    for name, (_, seconds) in zip([*(each.name for each in sources), "link"], done, strict=True):
+        print(f"{name},{seconds:.1f}")
+    print(f"all for sm_{architecture},{sum(seconds for _, seconds in done):.1f}")
+    print(f"from begin to end by {jobs} processes,{passed:.1f}")
+    return "\n".join(text for text, _ in done)
 
 
 def write_table(architectures: list[str], nvcc: str, jobs: int) -> None:
