@@ -154,4 +154,35 @@ for check_every, made in counts.items():
     assert least <= made < least + check_every
 
 # %% [markdown]
+# ## From step to step
+#
+# A simulation on a GPU has b there, and reads the impulses there. `on_device=True` leaves them
+# where they are, as `result.device_impulses`, which PyTorch, CuPy, JAX and Numba read in place; b
+# and the impulses to start from are read where they are as well. The next step starts from the last
+# one, with fewer sweeps than from zero.
+
+# %%
+solver = cs.Solver(grid, **options, device=DEVICE)
+stay = {"on_device": DEVICE != "cpu"}
+
+
+def velocities(step):
+    """Return b of a step, on the device if there is one."""
+    b = (1 + 0.02 * step) * grid.b
+    return cs.cuda.DeviceArray.of(DEVICE, b) if stay["on_device"] else b
+
+
+result = solver.solve(**stay)
+from_zero = solver.solve(b=velocities(1), **stay).iterations
+for step in (1, 2, 3):
+    result = solver.solve(b=velocities(step), initial=result, **stay)
+    print(f"step {step}: {result.iterations} sweeps; step 1 from zero: {from_zero}")
+    assert result.converged
+    assert result.iterations < from_zero
+
+if stay["on_device"]:
+    print(result.device_impulses)
+    assert np.array_equal(result.device_impulses.numpy(), result.impulses)
+
+# %% [markdown]
 # How the kernels work, what they read, and how to measure them: `docs/cuda.md`.
