@@ -98,7 +98,7 @@ NVCC_FIRST = ("parts_threads", "dataflow", "regions", "on_chip", "batches")
 # The same holds for what is done once in a launch; the limit is none for kernels that have launch
 # bounds, as those of dataflow and by regions.
 FEW_REGISTERS = ["-maxrregcount=64"]
-NVCC_OF = {"sets.cu": FEW_REGISTERS, "counter.cu": ["-maxrregcount=80"]}
+NVCC_OF = {"sets.cu": FEW_REGISTERS}
 NVCC_OF |= {
     f"{name}_{precision}.cu": FEW_REGISTERS
     for name in ("dataflow", "regions")

@@ -146,21 +146,17 @@ def compile_kernels(nvcc: str, architecture: str, jobs: int) -> str:
     for name, (_, seconds) in zip([*(each.name for each in sources), "link"], done, strict=True):
         print(f"{name},{seconds:.1f}")
     print(f"all for sm_{architecture},{sum(seconds for _, seconds in done):.1f}")
-    print(f"from begin to end by {jobs} processes,{passed:.1f}")
+    print(f"from begin to end by {jobs} processes,{passed:.1f}", flush=True)
     return "\n".join(text for text, _ in done)
 
 
 def write_table(architectures: list[str], nvcc: str, jobs: int) -> None:
     """Compile, and replace the rows of these architectures."""
     release = release_of(nvcc)
-    rows = [
-        row
-        for each in architectures
-        for row in read_report(compile_kernels(nvcc, each, jobs), release)
-    ]
-    own = {int(each) for each in architectures}
-    rows += [row for (architecture, _), row in read_table().items() if architecture not in own]
-    save(rows)
+    for each in architectures:
+        rows = read_report(compile_kernels(nvcc, each, jobs), release)
+        kept = [row for (known, _), row in read_table().items() if known != int(each)]
+        save([*rows, *kept])
 
 
 def save(rows: list[Row]) -> None:
@@ -204,8 +200,10 @@ def main() -> None:
     if not given.check:
         write_table(given.architectures.split(","), given.nvcc, given.jobs)
         return
-    worse = check(given.check.read_text(encoding="utf-8"))
-    releases = {str(row["nvcc"]) for row in read_table().values()}
+    log = given.check.read_text(encoding="utf-8")
+    worse = check(log)
+    built = {int(row["architecture"]) for row in read_report(log)}
+    releases = {str(row["nvcc"]) for (known, _), row in read_table().items() if known in built}
     if worse and release_of(given.nvcc) not in releases:
         worse.append(
             f"nvcc {release_of(given.nvcc)} is not that of the table, {releases}: not judged"

@@ -376,6 +376,13 @@ int64_t cs_resident_blocks_of(cs_queue *queue, const void *kernel, int threads, 
     return each * cs_processors(queue);
 }
 
+int64_t cs_most_threads_of(cs_queue *queue, const void *kernel)
+{
+    cudaFuncAttributes about = {};
+    cs_check(queue, cudaFuncGetAttributes(&about, kernel));
+    return about.maxThreadsPerBlock;
+}
+
 void cs_launch_kernel(cs_queue *queue, cs_launch_way way, int64_t blocks, int threads,
                       int64_t bytes, const void *kernel, void **arguments)
 {

@@ -23,6 +23,7 @@ typedef enum cs_launch_way { CS_BLOCKS_APART, CS_BLOCKS_TOGETHER, CS_BLOCKS_EARL
 void cs_launch_kernel(cs_queue *queue, cs_launch_way way, int64_t blocks, int threads,
                       int64_t bytes, const void *kernel, void **arguments);
 int64_t cs_resident_blocks_of(cs_queue *queue, const void *kernel, int threads, int64_t bytes);
+int64_t cs_most_threads_of(cs_queue *queue, const void *kernel);
 
 /* How many blocks of a kernel that is launched together, each with so many bytes of shared memory, all multiprocessors hold at
  * once. */
@@ -31,6 +32,13 @@ int64_t cs_resident_blocks(cs_queue *queue, void (*kernel)(parameters...), int t
                            int64_t bytes = 0)
 {
     return cs_resident_blocks_of(queue, (const void *)kernel, threads, bytes);
+}
+
+/* The most threads of a block of the kernel, for which its code on this device has registers. */
+template <class... parameters>
+int64_t cs_most_threads(cs_queue *queue, void (*kernel)(parameters...))
+{
+    return cs_most_threads_of(queue, (const void *)kernel);
 }
 
 /* The same launch, with arguments that become what the kernel takes. */
@@ -55,6 +63,8 @@ template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, in
 {
     return queue->machine.resident;
 }
+
+template <class kernel> int64_t cs_most_threads(cs_queue *, kernel *) { return 1024; }
 #endif
 
 #endif

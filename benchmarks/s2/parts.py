@@ -137,10 +137,10 @@ def draw(rows):
 
 
 def stack(ax, rows, scales):
-    """The parts on top of each other, over contacts."""
+    """The parts on top of each other, over contacts; without those below zero, which are noise."""
     contacts, below = [row["contacts"] for row in rows], np.zeros(len(rows))
     for part in (STEP_B, *reversed(PARTS.values())):  # from below, as in S2's figure
-        above = below + np.array([row[part.key] for row in rows]) * scales
+        above = below + np.maximum([row[part.key] for row in rows], 0) * scales
         label = part.label if part == STEP_B else f"step A: {part.label}"
         ax.fill_between(contacts, below, above, color=part.color, linewidth=0, label=label)
         ax.plot(contacts, above, color="0.3", linewidth=0.5)
