@@ -11,7 +11,7 @@ extern "C" {
 
 enum {
     THREADS = CS_DEVICE_THREADS,
-    JOINERS = 512 /* threads that join the verdicts of blocks of threads */
+    JOINERS = 256 /* threads that join the verdicts of blocks of threads */
 };
 
 /* The larger numbers of two maps; NaN does not count. */
