@@ -146,9 +146,10 @@ def measured(contacts, dtype, device, variants=VARIANTS):
     return rows
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="70 contacts, to build/benchmarks")
+def options(about, quick, argv):
+    """The options of a measurement by S2's kernels, and the folder of its results."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--quick", action="store_true", help=f"{quick}, to build/benchmarks")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cuda-emulated"))
     parser.add_argument("--most", type=int, default=SIZES[-1], help="contacts, for little memory")
     given = parser.parse_args(argv)
@@ -157,14 +158,19 @@ def main(argv=None):
         parser.exit(1, f"not measured: {missing}\n")
     if given.device != "cuda" and not given.quick:
         parser.error("times of an emulated device mean nothing: add --quick")
-    sizes = (70,) if given.quick else [size for size in SIZES if size <= given.most]
     results = ROOT / "build" / "benchmarks" if given.quick else common.RESULTS / common.machine()
+    return given, results / "s2"
+
+
+def main(argv=None):
+    given, results = options(__doc__.split("\n")[0], "70 contacts", argv)
+    sizes = (70,) if given.quick else [size for size in SIZES if size <= given.most]
     rows = []
     for contacts in sizes:
         for dtype in (np.float32, np.float64):
             rows += measured(contacts, dtype, given.device)
         print(contacts, flush=True)
-    print(common.write_csv("kernels", rows, results / "s2"))
+    print(common.write_csv("kernels", rows, results))
 
 
 if __name__ == "__main__":

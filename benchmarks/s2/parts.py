@@ -15,7 +15,6 @@ docs/s2.md.
     python benchmarks/s2/parts.py [--quick] [--device cuda-emulated] [--most CONTACTS]
 """
 
-import argparse
 import itertools
 import sys
 from functools import partial
@@ -25,12 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 import contactsolve as cs
-from contactsolve import _devices
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
 import kernels
-from common import ROOT, devices, pages
+from common import devices, pages
 from kernels import ITERATIONS, MU, RUNS, SIZES
 
 
@@ -151,19 +149,9 @@ def stack(ax, rows, scales):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="small, one run, to build/benchmarks")
-    parser.add_argument("--device", default="cuda", choices=devices.DEVICES)
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="contacts, for little memory")
-    given = parser.parse_args(argv)
-    missing = _devices.why_not(given.device)
-    if missing:
-        parser.exit(1, f"not measured: {missing}\n")
-    if given.device != "cuda" and not given.quick:
-        parser.error("times of an emulated device mean nothing: add --quick")
+    given, results = kernels.options(__doc__.split("\n")[0], "small, one run", argv)
     sizes = QUICK if given.quick else [size for size in SIZES if size <= given.most]
-    results = ROOT / "build" / "benchmarks" if given.quick else common.RESULTS / common.machine()
-    measure(sizes, given.device, results / "s2", 1 if given.quick else RUNS)
+    measure(sizes, given.device, results, 1 if given.quick else RUNS)
 
 
 def measure(sizes, device, results, runs):

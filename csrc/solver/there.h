@@ -8,8 +8,8 @@
 
 /* Arrays of a solve: (rows), in double precision and in the user's order; addresses of the device. */
 typedef struct cs_there {
-    const double *initial; /* NULL: zero */
-    const double *b;       /* NULL: the problem's */
+    const double *initial; /* NULL: that of cs_solver_solve */
+    const double *b;       /* likewise */
     double *impulses;      /* result */
     int written; /* result: whether they are there; if not, cs_result.impulses, which then must not be NULL, has them */
 } cs_there;
