@@ -1,12 +1,8 @@
 """solve(on_device=True): b, initial impulses and results in the memory of the device."""
 
 import gc
-import os
 import pickle
-import signal
 import sys
-import threading
-import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -15,6 +11,7 @@ import pytest
 import contactsolve as cs
 from contactsolve._device_arrays import DeviceArray
 from emulated import DEVICE, EMULATED, islands, kernels, loss
+from interruption import ctrl_c_ends, worked
 
 COLOURED = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized"}
 # Methods whose results never pass through the processor, and those in which it has part.
@@ -222,16 +219,11 @@ def test_a_result_lets_its_solver_go_once_velocities_are_read(spheres):
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_ends_the_set_up_of_a_solve():
     grid = copied(cs.scenarios.ball_grid(10))
-    began = time.perf_counter()
+    began = worked()
     solver = cs.Solver(grid, method="admm", max_iterations=1, max_seconds=None, **EMULATED)
-    set_up = time.perf_counter() - began
+    set_up = worked() - began
     grid.update(J=1.01 * grid.J)
-    timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
-    began = time.perf_counter()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        solver.solve(on_device=True)
-    assert time.perf_counter() - began < 0.6 * set_up
+    ctrl_c_ends(lambda: solver.solve(on_device=True), after=0.02, within=0.6 * set_up)
 
 
 @pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt])
