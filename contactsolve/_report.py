@@ -264,6 +264,17 @@ class ProgressBar:
         self._bar.close()
 
 
+@contextmanager
+def progress_bar(columns: tuple[str, ...], progress: bool | float) -> Iterator[ProgressBar | None]:
+    """Show a bar meanwhile; none where `progress` is False."""
+    bar = ProgressBar(columns, progress) if progress else None
+    try:
+        yield bar
+    finally:
+        if bar is not None:
+            bar.close()
+
+
 class BatchBar:
     """A tqdm bar that the C library may call with the number of problems that have ended."""
 

@@ -34,7 +34,7 @@ from ._options import (
     names_of,
     relative_tolerance,
 )
-from ._report import ProgressBar
+from ._report import ProgressBar, progress_bar
 from ._result_values import DeviceResultValues, ResultValues
 from ._suggestions import refuse_unknown
 from .orders import chosen
@@ -611,7 +611,8 @@ class Solver:
             values, own_b, parameters = self._solve_there(b, mu, initial, callback, progress)
         else:
             start = self._start(b, mu, initial, callback)
-            answer = self._run(start, callback, progress, None)
+            with progress_bar(self._described.columns, progress) as bar:
+                answer = self._run(start, callback, bar, None)
             self._last = answer, None
             values = self._values_of(answer, initial is not None)
             own_b, parameters = start.b, start.parameters
@@ -625,24 +626,17 @@ class Solver:
         self,
         start: Start,
         callback: Callable[[State], object] | None,
-        progress: bool | float,
+        bar: ProgressBar | None,
         there: tuple[int, int, int] | None,
     ) -> Any:
         """Return the answer of the C library.
 
         If it does not take the arrays `there`, return whether it would leave impulses there.
         """
-        bar = ProgressBar(self._described.columns, progress) if progress else None
         notify = None if callback is None else self._notifier(callback)
         b, parameters, impulses, index_set = start
-        try:
-            further = self._for_solve(b, parameters)
-            answer = self._core.solve(
-                impulses, index_set, b, parameters, notify, bar, there, *further
-            )
-        finally:
-            if bar is not None:
-                bar.close()
+        further = self._for_solve(b, parameters)
+        answer = self._core.solve(impulses, index_set, b, parameters, notify, bar, there, *further)
         if self._updates != self.problem.updates:
             self._describe_again()
         return answer
@@ -661,16 +655,17 @@ class Solver:
         start = self._start(rest[0], mu, rest[1], callback)
         own_b: DeviceArray | np.ndarray | None = start.b if placed.b is None else placed.b
         there: tuple[int, int, int] | None = placed.addresses()
-        answer = self._run(start, callback, progress, there)
+        with progress_bar(self._described.columns, progress) as bar:
+            answer = self._run(start, callback, bar, there)
 
-        # Where the processor has part in the solve, arrays pass through its memory: b and the
-        # initial impulses, or the impulses as well.
-        if isinstance(answer, bool):
-            start = self._start(b, mu, initial, callback)
-            own_b = start.b
-        while isinstance(answer, bool):
-            there = (0, 0, placed.impulses.pointer) if answer else None
-            answer = self._run(start, callback, progress, there)
+            # Where the processor has part in the solve, arrays pass through its memory: b and the
+            # initial impulses, or the impulses as well.
+            if isinstance(answer, bool):
+                start = self._start(b, mu, initial, callback)
+                own_b = start.b
+            while isinstance(answer, bool):
+                there = (0, 0, placed.impulses.pointer) if answer else None
+                answer = self._run(start, callback, bar, there)
         if answer.impulses is not None:
             placed.impulses.write(answer.impulses.reshape(placed.impulses.shape))
         self._last = answer, placed.impulses

@@ -419,3 +419,22 @@ def test_a_lost_device(spheres):
         with pytest.raises(RuntimeError, match="the device has failed"):
             solver.solve(**arguments)
         require_same(solver.solve(**arguments), expected)
+
+
+@pytest.mark.parametrize("method", ["gauss_seidel", "newton"])
+def test_a_solve_has_one_progress_bar(spheres, method, monkeypatch):
+    """Also one that the processor has part in, which begins again without arrays there."""
+    tqdm = pytest.importorskip("tqdm.auto")
+    bars = []
+
+    class Counted(tqdm.tqdm):
+        def __init__(self, *given, **options):
+            bars.append(self)
+            super().__init__(*given, **options)
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Counted)
+    solver = cs.Solver(spheres, method=method, **EMULATED)
+    result = solver.solve(b=on_device(spheres.b), on_device=True, progress=True)
+    assert result.converged
+    assert len(bars) == 1
+    assert bars[0].disable
