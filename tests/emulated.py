@@ -15,8 +15,10 @@ DEVICE = os.environ.get("CONTACTSOLVE_TEST_DEVICE", "cuda-emulated")
 EMULATED = {"device": DEVICE}
 # Turns of emulated threads; a GPU has its own, which are others every time.
 TURNS = ("forward", "reverse", "random") if DEVICE == "cuda-emulated" else ("forward",) * 3
-# Sets whose prox calls functions that a GPU's library rounds in its own way: hypot, sine, pow.
-ROUNDED = ("ellipse", "polygon", "contensou_coupled", "second_order_cone", "support")
+# Sets whose prox calls functions that a GPU's library rounds in its own way (hypot, sine, pow); the
+# emulation calls those of the processor.
+_CALLING = ("ellipse", "polygon", "contensou_coupled", "second_order_cone", "support")
+ROUNDED = _CALLING if DEVICE == "cuda" else ()
 HARMLESS = ("set_order", "set_resident")  # what has no effect on a GPU
 
 
