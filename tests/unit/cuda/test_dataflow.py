@@ -89,6 +89,24 @@ def test_other_sets_take_turns(sets):
             same(wanted, sweep(problem, "dataflow", 7))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
+@pytest.mark.parametrize("sets", ["second_order_cone", "box_friction", "disc", "two groups"])
+def test_solids_take_turns(sets, dtype):
+    """Bodies whose moments of inertia differ. The prox of several groups is called."""
+    given = cs.scenarios.ball_grid(4)
+    Minv = given.Minv * [1, 1, 1, 1, 2, 3]
+    own = cs.sets.disc(0.3) if sets == "two groups" else getattr(cs.sets, sets)(0.3)
+    problem = cs.Problem(given.J, Minv, given.b, bodies=given.bodies, sets=own)
+    if sets == "two groups":
+        problem = two_sets(problem, cs.sets.disc(0.4))
+    for method in ("gauss_seidel", "symmetric_gauss_seidel"):
+        options = {"method": method, "dtype": dtype, "compressed": True}
+        wanted = sweep(problem, "launches", 7, **options)
+        for size in (*LITTLE[dtype], 227 << 10):
+            with shared(size), resident(1), turns("random", 5):
+                same(wanted, sweep(problem, "dataflow", 7, **options))
+
+
 def test_too_little_shared_memory():
     options = {"method": "gauss_seidel", "scheme": "factorized", **EMULATED}
     with shared(12_000):
@@ -186,7 +204,7 @@ def test_automatic_choice():
     ("options", "why"),
     [
         ({"method": "jacobi", "scheme": "factorized"}, "contacts of a stage of the order share"),
-        ({"scheme": "matrix"}, "the scheme is not factorized"),
+        ({"scheme": "matrix"}, "scheme='factorized' is needed"),
         ({"order": "natural", "scheme": "factorized"}, "contacts of a stage of the order share"),
     ],
 )
