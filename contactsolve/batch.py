@@ -322,7 +322,7 @@ def solve_batch(
         "quality_r": 100.0,
         "instructions": "scalar",
         "device": device,
-        "device_sweeps": "launches",
+        "device_sweeps": "auto" if device == "cpu" else "launches",
         "device_prox": "double",
         "compressed": flag("compressed", compressed),
         "islands": False,

@@ -1,7 +1,7 @@
 """The command ``contactsolve``: solve, compare, make scenarios, run scenes, list the choices.
 
-Exit codes: 0 done, 1 the solve did not converge, 2 wrong input, 130 interrupted, 141 standard
-output was closed.
+Exit codes: 0 done, 1 the solve did not converge, 2 wrong input or a device that cannot be used, 130
+interrupted, 141 standard output was closed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader closed standard output: discard what is left in its buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
         print(f"contactsolve: error: {error}", file=sys.stderr)
         return _WRONG_INPUT
     except KeyboardInterrupt:

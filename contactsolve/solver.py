@@ -719,12 +719,13 @@ class Solver:
         -------
         cs.cuda.DeviceArray
             λ, ``(K, m)``, or flat for grouped problems [N s]; with ``__dlpack__`` and
-            ``__cuda_array_interface__``. Or `out`.
+            ``__cuda_array_interface__``. Or `out`. The solver and the result of its last solve
+            share their impulses: what the caller has written to those of the result is in it.
 
         Raises
         ------
         RuntimeError
-            The solver has no device, or has not solved yet.
+            The solver has no device, has not solved yet, or is solving.
         MemoryError
             The device has too little memory.
         TypeError, ValueError
@@ -867,6 +868,11 @@ def solve(
     'converged'
     """
     called = perf_counter()
+    if "on_device" in options:
+        raise TypeError(
+            "on_device is an argument of a solver's solve: Solver(problem, ...).solve("
+            f"on_device={options['on_device']!r})"  # type: ignore[typeddict-item]
+        )
     if options:
         refuse_unknown("solve", options, (*_OPTIONS, *_OF_SOLVE))
     arrays = {"bodies": bodies, "mass": mass, "rows": rows, "sets": sets, "lo": lo, "hi": hi}

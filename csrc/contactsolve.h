@@ -606,8 +606,9 @@ typedef struct cs_solver_info {
     double r_value;           /* the common factor R of all rows, otherwise NaN */
     double step_bound; /* lambda_max(R A), by which accelerated Jacobi's R was divided; or NaN */
     double eigenvalues[2]; /* the smallest and the largest of A, if they determine R; or NaN */
-    char kernel
-        [64]; /* how contacts are visited, "scalar", "wide, avx2, 4 lanes", "wide rows, avx2" */
+    /* How contacts are visited, "scalar", "wide, avx2, 4 lanes", "wide rows, avx2"; on a device after its name, and
+     * before the way of its launches. */
+    char kernel[128];
     int stop_is_ratio; /* the stopping measure contains rtol and atol and is compared with 1 */
     /* Methods that pivot: the engine of the largest island, "none" for a dictionary, "polyhedral" for a
      * dictionary of the whole problem; NULL for others. */

@@ -17,8 +17,8 @@
 # # Devices
 #
 # Sweeps can run on a GPU: `device="cuda"`. This notebook runs on a GPU if there is one, and on the
-# processor if there is none, where it says the same about iterations, impulses and shares of work,
-# though not about speed. Every claim is asserted beside it.
+# processor if there is none, where iterations and impulses are the same, and times say nothing
+# about a GPU. Every claim is asserted beside it.
 
 # %%
 import matplotlib.pyplot as plt

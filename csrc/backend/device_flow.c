@@ -27,7 +27,7 @@ const char *cs_flow_why_not(const cs_packed *packed)
 {
     /* The scheme and the order. */
     if (!packed->velocity || strcmp(packed->scheme->name, "factorized") != 0)
-        return "the scheme is not factorized";
+        return "scheme='factorized' is needed";
     for (int64_t s = 0; s < packed->schedule->stages; s++)
         if (packed->schedule->stage[s].kind != CS_INDEPENDENT)
             return "contacts of a stage of the order share bodies";

@@ -39,13 +39,18 @@ int cs_exact_threads_is_idle(const void *context, char *why, size_t size)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
+int cs_device_sweeps_is_idle(const void *context, char *why, size_t size)
+{
+    const cs_options *options = &((const cs_solver *)context)->options;
+    if (strcmp(options->device, "cpu") != 0) return 0;
+    snprintf(why, size, "it is for a device, and device is 'cpu'");
+    return 1;
+}
+
 int cs_device_prox_is_idle(const void *context, char *why, size_t size)
 {
     const cs_options *options = &((const cs_solver *)context)->options;
-    if (strcmp(options->device, "cpu") == 0) {
-        snprintf(why, size, "it is for a device, and device is 'cpu'");
-        return 1;
-    }
+    if (cs_device_sweeps_is_idle(context, why, size)) return 1;
     if (strcmp(options->dtype, "float32") == 0) return 0;
     snprintf(why, size, "it is for dtype='float32', and dtype is '%s'", options->dtype);
     return 1;

@@ -9,6 +9,7 @@
 int cs_relaxation_is_idle(const void *context, char *why, size_t size);
 int cs_factor_is_idle(const void *context, char *why, size_t size);
 int cs_exact_threads_is_idle(const void *context, char *why, size_t size);
+int cs_device_sweeps_is_idle(const void *context, char *why, size_t size);
 int cs_device_prox_is_idle(const void *context, char *why, size_t size);
 int cs_stop_is_idle(const void *context, char *why, size_t size);
 

@@ -438,3 +438,8 @@ def test_a_solve_has_one_progress_bar(spheres, method, monkeypatch):
     assert result.converged
     assert len(bars) == 1
     assert bars[0].disable
+
+
+def test_the_function_names_the_method_that_takes_it(spheres):
+    with pytest.raises(TypeError, match=r"^on_device is an argument of a solver's solve: Solver"):
+        cs.solve(spheres, on_device=True, **EMULATED)

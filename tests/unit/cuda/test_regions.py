@@ -156,7 +156,7 @@ def test_auto_does_not_choose_it():
     [
         ({"order": "colored"}, "the order is not regions"),
         ({"order": cs.orders.subtasks(cs.orders.regions(2), 3)}, "the order is not regions, or"),
-        ({"scheme": "matrix"}, "the scheme is not factorized"),
+        ({"scheme": "matrix"}, "scheme='factorized' is needed"),
         ({"method": "jacobi"}, "the order is not regions"),
         pytest.param(
             {"order": cs.orders.regions(4)},

@@ -239,6 +239,15 @@ def test_what_has_no_kernels_is_refused(options, words):
         cs.Solver(SCENARIOS["boxes"], **options)
 
 
+@pytest.mark.parametrize("way", ["launches", "graph"])
+def test_the_kernel_ends_with_the_way_of_its_launches(way):
+    """Also where it has much to tell of groups."""
+    options = {"method": "gauss_seidel", "device_sweeps": way, **EMULATED}
+    kernel = cs.Solver(cs.scenarios.chain(), **options).info["kernel"]
+    assert kernel.startswith(f"{DEVICE}, ")
+    assert kernel.endswith(f", {way}")
+
+
 def test_a_function_of_the_caller_is_refused():
     arrays = random_problem(np.random.default_rng(1), 4, 3, 3, 6, "half_line")
     sets = cs.sets.support(lambda direction: np.copysign(0.3, direction))

@@ -318,6 +318,16 @@ def test_a_short_or_quiet_solve_shows_nothing(monkeypatch, words):
     assert stream.getvalue() == ""
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, MemoryError])
+def test_a_device_that_fails_is_told_in_one_line(monkeypatch, capsys, kind):
+    def fail(*_, **__):
+        raise kind("the device has failed: unplugged")
+
+    monkeypatch.setattr(cs.Solver, "solve", fail)
+    assert main(["solve", str(HARD), *SLOW]) == 2
+    assert capsys.readouterr().err == "contactsolve: error: the device has failed: unplugged\n"
+
+
 def test_without_tqdm_there_is_no_progress(monkeypatch):
     stream = terminal(monkeypatch)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)

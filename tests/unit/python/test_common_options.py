@@ -43,6 +43,11 @@ def test_flags_of_the_command_are_those_of_the_table():
         assert summary in SOLVER_OPTIONS[name][1]
 
 
+def test_no_word_is_named_twice():
+    for name, option in TABLE.items():
+        assert len(set(option.words)) == len(option.words), name
+
+
 @pytest.mark.parametrize("name", [name for name, o in TABLE.items() if o.kind == "word"])
 def test_words_are_checked(stack, name):
     with pytest.raises(ValueError, match=f"^{name}: 'steam' is unknown; known: "):

@@ -21,6 +21,10 @@ def stack():
     ("options", "message"),
     [
         ({"stop": "residual", **FIXED}, "stop is residual: no measure ends a solve without tole"),
+        (
+            {"device_sweeps": "graph"},
+            "device_sweeps is graph: it is for a device, and",
+        ),
         ({"order": cs.orders.extreme("natural")}, "subtasks have no effect: order='natural'"),
         ({"order": cs.orders.extreme("reverse")}, "subtasks have no effect: order='reverse'"),
     ],
