@@ -80,6 +80,7 @@ extern const cs_flow_kernels cs_flow_f32, cs_flow_f64, cs_flow_mixed;
 extern const cs_dense_launches cs_dense_launches_f32, cs_dense_launches_f64;
 extern cs_flow_launch *const cs_counter_f32, *const cs_counter_f64, *const cs_counter_mixed;
 extern cs_flow_launch *const cs_on_chip_f32, *const cs_on_chip_f64;
+int cs_chip_pieces(cs_queue *queue); /* CS_CHIP_PIECES or CS_CHIP_FEW_PIECES */
 extern const cs_region_kernels cs_regions_f32, cs_regions_f64, cs_regions_mixed;
 extern const cs_visit_kernels cs_visit_kernels_f32, cs_visit_kernels_f64, cs_visit_kernels_mixed;
 

@@ -87,6 +87,16 @@ static PyObject *module_set_resident(PyObject *, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* set_threads(threads): the most threads of a block, for queues made from now on. */
+static PyObject *module_set_threads(PyObject *, PyObject *args)
+{
+    unsigned threads;
+    if (!PyArg_ParseTuple(args, "I:set_threads", &threads)) return NULL;
+    if (threads < 32) return PyErr_Format(PyExc_ValueError, "threads=%u; a warp has 32", threads);
+    emulation::settings().threads = threads;
+    Py_RETURN_NONE;
+}
+
 /* set_shared(bytes): what a block may share, for queues made from now on. */
 static PyObject *module_set_shared(PyObject *, PyObject *args)
 {
@@ -257,6 +267,7 @@ static PyMethodDef methods[] = {
 #if !defined(__CUDACC__)
     {"set_order", module_set_order, METH_VARARGS, "The order in which emulated threads run."},
     {"set_resident", module_set_resident, METH_VARARGS, "The most blocks that run together."},
+    {"set_threads", module_set_threads, METH_VARARGS, "The most threads of a block."},
     {"set_shared", module_set_shared, METH_VARARGS, "The bytes that a block may share."},
     {"lose_write", module_lose_write, METH_VARARGS,
      "Lose one write that others wait for, for tests."},

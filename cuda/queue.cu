@@ -774,10 +774,11 @@ static void sweep(cs_queue *queue, const cs_device_program *program, const cs_de
     } else all();
 }
 
-static void chip(cs_queue *queue, int64_t *processors, int64_t *shared)
+static void chip(cs_queue *queue, cs_chip_limits *limits)
 {
-    *processors = cs_processors(queue);
-    *shared = cs_most_shared(queue);
+    limits->processors = cs_processors(queue);
+    limits->shared = cs_most_shared(queue);
+    limits->pieces = cs_chip_pieces(queue);
 }
 
 static const cs_region_kernels *const region_kernels[CS_DTYPES] = {&cs_regions_f32, &cs_regions_f64,

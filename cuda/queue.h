@@ -64,7 +64,10 @@ template <class kernel> int64_t cs_resident_blocks(cs_queue *queue, kernel *, in
     return queue->machine.resident;
 }
 
-template <class kernel> int64_t cs_most_threads(cs_queue *, kernel *) { return 1024; }
+template <class kernel> int64_t cs_most_threads(cs_queue *queue, kernel *)
+{
+    return queue->machine.threads;
+}
 #endif
 
 #endif

@@ -108,6 +108,16 @@ def shared(size):
 
 
 @contextmanager
+def threads(most):
+    """Kernels of solvers made inside have registers for blocks of so many threads."""
+    kernels.set_threads(most)
+    try:
+        yield
+    finally:
+        kernels.set_threads(1024)
+
+
+@contextmanager
 def memory(size):
     """Devices of solvers made inside have so many bytes."""
     kernels.set_memory(size)

@@ -23,9 +23,9 @@ enum { GRAPH_BYTES = 1000000 };
 /* Lays out sweeps with T on the chip. `why` <- why not: with "auto", that not all of T fits. */
 static void take_chip(cs_on_device *d, const char **why)
 {
-    int64_t processors = 0, shared = 0;
-    d->device->chip(d->queue, &processors, &shared);
-    *why = cs_on_chip_lay(&d->packed, d->single_prox, processors, shared, &d->lists);
+    cs_chip_limits limits = {0};
+    d->device->chip(d->queue, &limits);
+    *why = cs_on_chip_lay(&d->packed, d->single_prox, &limits, &d->lists);
     if (*why || d->sweeps != CS_SWEEPS_AUTO) return;
     double bytes = (double)d->packed.impulses * (double)d->packed.dense_stride *
                    (double)cs_real_size(d->packed.dtype);
@@ -36,12 +36,12 @@ static void take_chip(cs_on_device *d, const char **why)
 /* Lays out sweeps over whole rows of T by launches or a graph, or leaves them to the steps of their stages. */
 static cs_status take_dense(cs_on_device *d, cs_arena *arena, cs_error *error)
 {
-    int64_t processors = 0, shared = 0;
+    cs_chip_limits limits = {0};
     const char *why = NULL;
     d->lists = (cs_flow_lists){0};
     if (!d->packed.dense_stride) return CS_OK;
-    d->device->chip(d->queue, &processors, &shared);
-    cs_status status = cs_dense_lay(&d->packed, shared, arena, &d->lists, &why, error);
+    d->device->chip(d->queue, &limits);
+    cs_status status = cs_dense_lay(&d->packed, limits.shared, arena, &d->lists, &why, error);
     if (why) d->lists = (cs_flow_lists){0};
     else d->lists.dense.captured = d->sweeps != CS_SWEEPS_LAUNCHES;
     return status;
@@ -88,13 +88,14 @@ static cs_status take_regions(cs_on_device *d, cs_arena *arena, char *text, size
     if (status || *why) return status;
 
     /* The velocities of a region are in the memory of its block. */
-    int64_t processors = 0, most = 0, shared = cs_regions_shared(&d->packed, &d->lists);
-    d->device->chip(d->queue, &processors, &most);
-    if (shared > most) {
+    cs_chip_limits limits = {0};
+    int64_t shared = cs_regions_shared(&d->packed, &d->lists);
+    d->device->chip(d->queue, &limits);
+    if (shared > limits.shared) {
         snprintf(text, size,
                  "the velocities of a region need %lld bytes of shared memory, and a block has "
                  "%lld: more regions are needed",
-                 (long long)shared, (long long)most);
+                 (long long)shared, (long long)limits.shared);
         *why = text;
         return CS_OK;
     }

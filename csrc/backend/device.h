@@ -155,7 +155,15 @@ typedef struct cs_chip_plan {
     int fits;          /* whether no row is read again in each sweep */
 } cs_chip_plan;
 
-enum { CS_CHIP_THREADS = 512, CS_CHIP_PIECES = 6 };
+/* A thread has registers for CS_CHIP_PIECES pieces of each of three rows, or, in code for GPUs before compute capability 9.0,
+ * for CS_CHIP_FEW_PIECES: there a shuffle after a branch may be a call, which leaves few registers to what outlives it. */
+enum { CS_CHIP_THREADS = 512, CS_CHIP_PIECES = 6, CS_CHIP_FEW_PIECES = 2 };
+
+/* What a device has. */
+typedef struct cs_chip_limits {
+    int64_t processors, shared; /* multiprocessors; bytes that a block of threads may share */
+    int pieces;                 /* CS_CHIP_PIECES or CS_CHIP_FEW_PIECES */
+} cs_chip_limits;
 
 /* Shared memory of a block, in numbers: the rows that are kept lie behind lambda, then c and the parameters of all its visits,
  * then the sums of their rows by warps. Visits of a block; numbers of one visit; distance of the sums of two visits. */
@@ -429,8 +437,7 @@ typedef struct cs_device {
      * graph that is captured at the first call with these steps and replayed by the others. */
     void (*sweep)(cs_queue *queue, const cs_device_program *program, const cs_device_step *step,
                   int64_t steps, int captured);
-    /* The multiprocessors of the device, and the bytes that a block of threads may share. */
-    void (*chip)(cs_queue *queue, int64_t *processors, int64_t *shared);
+    void (*chip)(cs_queue *queue, cs_chip_limits *limits);
     /* Lays out a launch by dataflow, for the kernel of a group and the kind of all sets (-1: several), or of `several` groups.
      * plan->blocks <- 0 if a block cannot share plan->least bytes. */
     void (*plan)(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,

@@ -79,8 +79,8 @@ cs_status cs_counter_lay(const cs_packed *packed, cs_arena *arena, cs_flow_lists
                          const char **why, cs_error *error);
 
 /* Fills the lists of sweeps on the chip; returns why they are not possible, or NULL. */
-const char *cs_on_chip_lay(const cs_packed *packed, int single_prox, int64_t processors,
-                           int64_t shared, cs_flow_lists *lists);
+const char *cs_on_chip_lay(const cs_packed *packed, int single_prox, const cs_chip_limits *limits,
+                           cs_flow_lists *lists);
 
 /* Sweeps in a graph: the most of them, and about the most kernels. More gain nothing. */
 enum { CS_GRAPH_SWEEPS = 64, CS_GRAPH_KERNELS = 2048 };

@@ -58,6 +58,7 @@ struct machine {
     uint64_t seed = 1;
     unsigned resident = 3;       /* the most blocks of launches of resident blocks */
     int64_t shared = 227 * 1024; /* bytes that a block may share: those of an H100 */
+    unsigned threads = 1024;     /* the most threads of a block for which a kernel has registers */
     uint64_t lost_write =
         0; /* which of the versioned pieces written from now on is lost, for tests; 0: none */
     uint64_t lost_launch = 0;  /* with which of the next launches the device is lost; 0: none */

@@ -16,6 +16,7 @@ from emulated import (
     same_history,
     shared,
     swept,
+    threads,
     turns,
 )
 from reference_numpy import random_problem
@@ -59,6 +60,22 @@ def test_sizes(contacts, dtype):
     for blocks in (1, 3):
         with resident(blocks):
             same(problem, dtype=dtype, sweeps=3)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("contacts", [2, 100, 101, 256])
+def test_gpus_with_fewer_registers(contacts, dtype):
+    """A third of the pieces stays in them, of whole rows or of a part; the rest is elsewhere."""
+    with threads(256):
+        for blocks in (1, 3):
+            with resident(blocks):
+                same(given(contacts), dtype=dtype, sweeps=3)
+
+
+@pytest.mark.parametrize("most", [256, 1024])
+def test_rows_of_large_teams(most):
+    with threads(most), resident(3):
+        same(given(540), dtype="float64", sweeps=2)
 
 
 def test_rows_that_no_thread_holds_whole():
@@ -138,7 +155,7 @@ def test_a_call_is_four_kernels():
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"scheme": "matrix"}, "the scheme is not dense"),
+        ({"scheme": "matrix"}, "scheme='dense' is needed"),
         ({"method": "gauss_seidel"}, "some contacts of a sweep see the updates of others"),
     ],
 )
