@@ -19,6 +19,7 @@ __all__ = ["DeviceArray", "is_on_device", "to_host"]
 _OF_HOST = (1, 3)
 _DLPACK = {"cuda": 2, "cuda-emulated": 12}
 _MANAGED_BY_CUDA = 13
+_FLOAT64 = np.dtype(np.float64)
 _CODES = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 
 
@@ -291,18 +292,7 @@ class DeviceArray:
         The device cannot be used here.
     MemoryError
         It has too little memory; the message names the bytes needed and free.
-
-    Attributes
-    ----------
-    device
-        The name of the device, as solvers take it.
-    shape
-        Lengths of the axes.
-    dtype
-        float64.
     """
-
-    dtype = np.dtype(np.float64)
 
     def __init__(self, device: str, shape: tuple[int, ...]) -> None:
         if device not in _DLPACK:
@@ -310,7 +300,7 @@ class DeviceArray:
         _devices.load(device)
         module = _devices.module_of(device)
         assert module is not None
-        self.device, self.shape, self._module = device, tuple(map(int, shape)), module
+        self._device, self._shape, self._module = device, tuple(map(int, shape)), module
         if any(length < 0 for length in self.shape):
             raise ValueError(f"shape is {self.shape}: a length is negative")
         self._number = module.number()
@@ -353,6 +343,22 @@ class DeviceArray:
         """Copy the numbers within the device to an address there, and wait for that."""
         size = math.prod(self.shape) * self.dtype.itemsize
         self._module.copy(pointer, self.pointer, 0, size)
+
+    # Memory was taken for this shape and type.
+    @property
+    def device(self) -> str:
+        """The name of the device, as solvers take it."""
+        return self._device
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float64."""
+        return _FLOAT64
 
     @property
     def pointer(self) -> int:

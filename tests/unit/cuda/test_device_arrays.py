@@ -390,6 +390,13 @@ def test_what_a_device_array_refuses():
         DeviceArray(DEVICE, (1000,))
 
 
+@pytest.mark.parametrize("name", ["device", "shape", "dtype", "pointer"])
+def test_what_memory_was_taken_for_cannot_be_changed(name):
+    array = on_device(np.zeros(2))
+    with pytest.raises(AttributeError):
+        setattr(array, name, getattr(array, name))
+
+
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 0), (1,), (2, 3, 4)])
 def test_shapes_of_device_arrays(shape):
     numbers = np.random.default_rng(1).random(shape)
