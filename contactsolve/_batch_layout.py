@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,59 @@ from .sets import Set
 
 _PART_BEGINS, _STAGE_BEGINS = 1, 2  # CS_PART_BEGINS, CS_STAGE_BEGINS
 
+Shape = tuple[int, int]  # (K, m)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BatchForm:
+    """The form in which values of a batch are handed out: numbers alone, which can be pickled.
+
+    Attributes
+    ----------
+    offsets
+        ``(p + 1,)``: where the rows of each problem begin, all problems in turn.
+    shape
+        ``(p, K, m)`` if all problems have one shape, otherwise None.
+    shapes
+        Without `shape`, that of each problem; for grouped ones a list of the shapes of the groups.
+    bodies
+        ``(p, 2)``: number and degrees of freedom of the bodies; None without one kind of bodies.
+    """
+
+    offsets: np.ndarray
+    shape: tuple[int, int, int] | None
+    shapes: Sequence[Shape | list[Shape]]
+    bodies: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def split(self, flat: np.ndarray) -> Any:
+        """Return ``(p, K, m)`` if all problems have one shape, otherwise a list."""
+        if self.shape is not None:
+            return flat.reshape(self.shape)
+        return [self.of_problem(i, flat) for i in range(len(self))]
+
+    def of_problem(self, i: int, flat: np.ndarray) -> Any:
+        """Return what belongs to one problem, in its own form."""
+        own = flat[self.offsets[i] : self.offsets[i + 1]]
+        shape = self.shapes[i] if self.shape is None else self.shape[1:]
+        if isinstance(shape, tuple):
+            return own.reshape(shape)
+        ends = np.cumsum([contacts * rows for contacts, rows in shape])
+        parts = np.split(own, ends[:-1]) if shape else []
+        return [part.reshape(one) for part, one in zip(parts, shape, strict=True)]
+
+    def split_velocities(self, flat: np.ndarray) -> Any:
+        """Return ``(p, n, d)``, or a list of ``(n, d)``; None without one kind of bodies."""
+        if self.bodies is None:
+            return None
+        count, dof = self.bodies.T
+        if len(self) and (self.bodies == self.bodies[0]).all():
+            return flat.reshape(len(self), count[0], dof[0])
+        parts = np.split(flat, np.cumsum(count * dof)[:-1]) if len(self) else []
+        return [part.reshape(shape) for part, shape in zip(parts, self.bodies, strict=True)]
+
 
 class BatchLayout:
     """All problems of a batch as one, and the places of each.
@@ -23,10 +77,12 @@ class BatchLayout:
     ----------
     core
         The problem of all.
-    offsets
-        ``(p + 1,)``: where the rows of each problem begin, all problems in turn.
+    problem
+        Returns the problem of an index.
+    form
+        The form of all problems, and where the rows of each begin.
     row
-        For each of these rows, its place in `core`.
+        For each row of all problems in turn, its place in `core`.
     visits, begins
         The contacts of `core`, problem by problem, and whether a part begins with each.
     nonempty
@@ -37,13 +93,11 @@ class BatchLayout:
         self,
         core: _core.Problem,
         entry: np.ndarray,
-        bodies: np.ndarray | None,
         problem: Callable[[int], Problem],
-        shape: tuple[int, ...] | None,
+        form: BatchForm,
     ) -> None:
         """Make the layout of groups `entry`: (problem, group of `core`, contacts, rows)."""
-        self.core, self.problem = core, problem
-        self._shape, self._bodies = shape, bodies
+        self.core, self.problem, self.form = core, problem, form
         owner, group, count, rows = entry.T
         kinds = int(group.max(initial=-1)) + 1
 
@@ -60,42 +114,19 @@ class BatchLayout:
         self.row = _runs(first_row[group] + before * rows, count * rows)
 
         # A part for each problem that has contacts, all in one disjoint stage.
-        problems = int(owner.max(initial=-1)) + 1 if bodies is None else len(bodies)
-        contacts = np.bincount(owner, count, problems).astype(np.int64)
-        self.offsets = _starts(np.bincount(owner, count * rows, problems).astype(np.int64))
+        contacts = np.bincount(owner, count, len(form)).astype(np.int64)
         self.nonempty = np.flatnonzero(contacts)
         self.begins = np.zeros(len(self.visits), np.int64)
         self.begins[_starts(contacts)[self.nonempty]] = _PART_BEGINS
         self.begins[:1] = _STAGE_BEGINS + _core.stage_kinds().index("disjoint")
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.form)
 
     def shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes that arrays over all rows may have."""
-        flat = (int(self.offsets[-1]),)
-        return [flat] if self._shape is None else [self._shape, flat]
-
-    def split(self, flat: np.ndarray) -> Any:
-        """Return ``(p, K, m)`` if all problems have one shape, otherwise a list."""
-        if self._shape is not None:
-            return flat.reshape(self._shape)
-        return [self.of_problem(i, flat) for i in range(len(self))]
-
-    def of_problem(self, i: int, flat: np.ndarray) -> Any:
-        """Return what belongs to one problem, in its own form."""
-        own = flat[self.offsets[i] : self.offsets[i + 1]]
-        return own.reshape(self._shape[1:]) if self._shape else self.problem(i).split(own)
-
-    def split_velocities(self, flat: np.ndarray) -> Any:
-        """Return ``(p, n, d)``, or a list of ``(n, d)``; None without one kind of bodies."""
-        if self._bodies is None:
-            return None
-        count, dof = self._bodies.T
-        if len(self) and (self._bodies == self._bodies[0]).all():
-            return flat.reshape(len(self), count[0], dof[0])
-        parts = np.split(flat, np.cumsum(count * dof)[:-1]) if len(self) else []
-        return [part.reshape(shape) for part, shape in zip(parts, self._bodies, strict=True)]
+        flat = (int(self.form.offsets[-1]),)
+        return [flat] if self.form.shape is None else [self.form.shape, flat]
 
     def joined(self, flat: np.ndarray) -> np.ndarray:
         """Return values of all rows, problem by problem, in the sequence of `core`."""
@@ -113,6 +144,12 @@ class BatchLayout:
 
 def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _offsets(entry: np.ndarray, problems: int) -> np.ndarray:
+    """Return where the rows of each problem begin."""
+    owner, _, count, rows = entry.T
+    return _starts(np.bincount(owner, count * rows, problems).astype(np.int64))
 
 
 def _runs(first: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -142,23 +179,22 @@ def layout_of_problems(problems: Any) -> BatchLayout:
     ).reshape(-1, 4)
 
     # Arrays of one shape, where all problems have one.
-    shapes = {None if one.grouped else one._groups[0].shape for one in listed}
-    common = shapes.pop() if len(shapes) == 1 else None
-    shape = None if common is None else (len(listed), *common)
-    return _with_problems(core, entry, listed, shape)
+    shapes: list[Shape | list[Shape]] = [
+        [group.shape for group in one._groups] if one.grouped else one._groups[0].shape
+        for one in listed
+    ]
+    first = shapes[0] if shapes else None
+    common = None
+    if isinstance(first, tuple) and all(shape == first for shape in shapes):
+        common = (len(listed), *first)
 
-
-def _with_problems(
-    core: _core.Problem, entry: np.ndarray, listed: list[Problem], shape: Any
-) -> BatchLayout:
+    # Bodies of one kind.
     kinds = {(len(one._bodies), len(part), part[1:]) for one in listed for part in one._bodies}
     alone = all(len(one._bodies) == 1 for one in listed) and len(kinds) == 1
     bodies = np.array([one._bodies[0][:2] for one in listed], np.int64).reshape(-1, 2)
-    layout = BatchLayout(core, entry, bodies if alone else None, listed.__getitem__, shape)
-    missing = len(listed) + 1 - len(layout.offsets)
-    if missing:  # the last ones have no groups
-        layout.offsets = np.pad(layout.offsets, (0, missing), mode="edge")
-    return layout
+    offsets = _offsets(entry, len(listed))
+    form = BatchForm(offsets, common, [] if common else shapes, bodies if alone else None)
+    return BatchLayout(core, entry, listed.__getitem__, form)
 
 
 def layout_of_stacks(
@@ -200,7 +236,9 @@ def layout_of_stacks(
     entry = np.stack([np.arange(count), np.zeros(count, int), counts, np.full(count, rows)], 1)
     held = np.tile(inverse.shape[1:3], (count, 1))
     shape = (count, most, rows) if (counts == most).all() else None
-    return BatchLayout(whole._core, entry.astype(np.int64), held, one, shape)
+    shapes = [] if shape else [(own, rows) for own in counts.tolist()]
+    form = BatchForm(_offsets(entry, count), shape, shapes, held)
+    return BatchLayout(whole._core, entry.astype(np.int64), one, form)
 
 
 def _stacks(J: Any, Minv: Any, b: Any, bodies: Any, contacts: Any) -> tuple[np.ndarray, ...]:

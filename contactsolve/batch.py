@@ -84,8 +84,8 @@ class BatchResult(Sequence[BatchSolution]):
     """
 
     def __init__(self, layout: BatchLayout, answer: dict[str, Any], recorded: np.ndarray) -> None:
-        self._layout = layout
-        self.offsets = layout.offsets
+        self._form = layout.form
+        self.offsets = layout.form.offsets
         self.flat_impulses = answer["impulses"][layout.row]
         self.flat_residual_velocities = answer["residual_velocities"][layout.row]
         self._velocity_change = answer["velocity_change"]
@@ -121,12 +121,12 @@ class BatchResult(Sequence[BatchSolution]):
     @property
     def impulses(self) -> Any:
         """λ [N s]: ``(p, K, m)`` if all problems have one shape, otherwise a list."""
-        return self._layout.split(self.flat_impulses)
+        return self._form.split(self.flat_impulses)
 
     @property
     def residual_velocities(self) -> Any:
         """ξ = A λ + b in the form of `impulses`."""
-        return self._layout.split(self.flat_residual_velocities)
+        return self._form.split(self.flat_residual_velocities)
 
     @property
     def body_velocity_changes(self) -> Any:
@@ -134,10 +134,10 @@ class BatchResult(Sequence[BatchSolution]):
 
         None if bodies of a batch have different degrees of freedom or forms of inverse masses.
         """
-        return self._layout.split_velocities(self._velocity_change)
+        return self._form.split_velocities(self._velocity_change)
 
     def __len__(self) -> int:
-        return len(self._layout)
+        return len(self._form)
 
     @overload
     def __getitem__(self, index: int) -> BatchSolution: ...
@@ -149,8 +149,8 @@ class BatchResult(Sequence[BatchSolution]):
             return [self[i] for i in range(*index.indices(len(self)))]
         i = range(len(self))[index]
         return BatchSolution(
-            self._layout.of_problem(i, self.flat_impulses),
-            self._layout.of_problem(i, self.flat_residual_velocities),
+            self._form.of_problem(i, self.flat_impulses),
+            self._form.of_problem(i, self.flat_residual_velocities),
             int(self.iterations[i]),
             str(self.statuses[i]),
             bool(self.converged[i]),
@@ -388,13 +388,13 @@ def _flat_of(initial: Any, layout: BatchLayout) -> np.ndarray:
     if flat.shape not in layout.shapes():
         wanted = " or ".join(map(str, layout.shapes()))
         raise ValueError(f"initial has shape {flat.shape}: the batch needs {wanted}")
-    flat = flat.ravel()
+    flat, offsets = flat.ravel(), layout.form.offsets
     bad = np.flatnonzero(~np.isfinite(flat))
     if len(bad):
-        i = int(np.searchsorted(layout.offsets, bad[0], side="right")) - 1
+        i = int(np.searchsorted(offsets, bad[0], side="right")) - 1
         raise ValueError(
-            f"problem {i}: initial[{bad[0] - layout.offsets[i]}] is {flat[bad[0]]}: every entry "
-            "must be finite"
+            f"problem {i}: initial[{bad[0] - offsets[i]}] is {flat[bad[0]]}: every entry must be "
+            "finite"
         )
     return flat
 

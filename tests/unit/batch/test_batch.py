@@ -1,6 +1,8 @@
 """Batches have the bits of solves one by one, whatever the form in which they are given."""
 
+import copy
 import os
+import pickle
 import signal
 import threading
 
@@ -9,6 +11,7 @@ import pytest
 
 import contactsolve as cs
 from agreement import package_set
+from contactsolve import _core
 from reference_numpy import random_problem
 from rigid_contacts import rigid_problem
 
@@ -117,17 +120,21 @@ def test_every_set(name, rows):
     same_as_one_by_one(problems, cs.solve_batch(problems, **options), **options)
 
 
-def test_different_sets_in_one_batch_and_groups_in_one_problem():
-    problems = of_set("disc", 3) + of_set("half_line", 1) + of_set("contensou", 4)
+def of_groups():
+    """A problem of two groups, free and with friction."""
     arrays = random_problem(np.random.default_rng(9), 6, 4, 3, 6, "disc")
-    grouped = cs.Problem(
+    return cs.Problem(
         bodies=[cs.Bodies(arrays.Minv)],
         groups=[
             cs.Group(arrays.J[:2], arrays.bodies[:2], arrays.b[:2], sets=cs.sets.free()),
             cs.Group(arrays.J[2:], arrays.bodies[2:], arrays.b[2:], 0.4, compliance=1e-3),
         ],
     )
-    problems.insert(3, grouped)
+
+
+def test_different_sets_in_one_batch_and_groups_in_one_problem():
+    problems = of_set("disc", 3) + of_set("half_line", 1) + of_set("contensou", 4)
+    problems.insert(3, of_groups())
     options = {"rtol": None, "atol": None, "max_iterations": 30}
     batch = cs.solve_batch(problems, **options)
     assert isinstance(batch[3].impulses, list)
@@ -264,15 +271,70 @@ def test_slices_and_text():
         batch[11]
 
 
-def test_function_of_the_caller():
+def of_function():
+    """A problem whose set is a function of the caller."""
     arrays = random_problem(np.random.default_rng(1), 4, 3, 3, 6, "half_line")
     sets = cs.sets.support(lambda direction: 0.3 * direction)
-    problem = cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
+    return cs.Problem(arrays.J, arrays.Minv, arrays.b, bodies=arrays.bodies, sets=sets)
+
+
+def test_function_of_the_caller():
+    problem = of_function()
     options = {"rtol": None, "atol": None, "max_iterations": 10}
     same_as_one_by_one([problem] * 2, cs.solve_batch([problem] * 2, **options), **options)
 
 
 STACK = stacked()
+# Batches whose results have other forms.
+BATCHES = {
+    "none": lambda: ([], {}),
+    "one shape": lambda: ([cs.scenarios.box_stack(2)] * 2, {}),
+    "ragged": lambda: (ragged(), {}),
+    "groups": lambda: ([of_groups(), cs.scenarios.chain(3), cs.scenarios.box_stack(1)], {}),
+    "function": lambda: ([of_function()], {}),
+    "stacked": lambda: (STACK[0], dict(zip(("Minv", "b", "bodies"), STACK[1:4], strict=True))),
+}
+BATCHES["padded"] = lambda: (STACK[0], {**BATCHES["stacked"]()[1], "contacts": [0, 7, 2, 3, 7, 1]})
+
+
+def require_same(one, two):
+    """Raise unless two values, of any nesting, have the same bits and types."""
+    assert type(one) is type(two)
+    if isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, two, strict=True)
+    elif isinstance(one, dict):
+        require_same([*one.items()], [*two.items()])
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(two)
+        for pair in zip(one, two, strict=True):
+            require_same(*pair)
+    elif isinstance(one, (cs.BatchSolution, cs.History)):
+        for name in type(one).__slots__:
+            require_same(getattr(one, name), getattr(two, name))
+    else:
+        np.testing.assert_equal(one, two)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
+@pytest.mark.parametrize("kind", BATCHES)
+def test_copies_of_results(kind, copied):
+    problems, arrays = BATCHES[kind]()
+    batch = cs.solve_batch(problems, **arrays, record=[0] if len(problems) else [])
+    again = copied(batch)
+    names = [name for name in dir(batch) if not name.startswith("_")]
+    assert {"impulses", "histories", "offsets", "body_velocity_changes"} < set(names)
+    for name in set(names) - {"count", "index"}:
+        require_same(getattr(batch, name), getattr(again, name))
+    require_same([*batch], [*again])
+    assert repr(batch) == repr(again)
+
+
+def test_results_keep_no_problem():
+    problems = ragged()
+    before = _core.memory_live()
+    batch = cs.solve_batch(problems)
+    assert _core.memory_live() == before
+    assert [own.impulses.shape for own in batch[:2]] == [(4, 3), (8, 3)]
 
 
 def with_change(index, value, name):
@@ -350,8 +412,6 @@ def test_ctrl_c_ends_a_batch():
 
 
 def test_memory_is_given_back():
-    from contactsolve import _core
-
     problems = ragged()
     before = _core.memory_live()
     cs.solve_batch(problems, record=[1])
