@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from types import ModuleType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -412,6 +412,13 @@ class DeviceArray:
         versioned = max_version is not None and max_version[0] >= 1
         return self._module.export_tensor(
             self._memory, self.shape, *self.__dlpack_device__(), versioned
+        )
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies and pickles, which would share or lack the memory of the device."""
+        raise TypeError(
+            "a DeviceArray can be neither copied nor pickled: .numpy() returns its numbers in the "
+            "memory of the processor, and DeviceArray.of(device, array) copies them to a device"
         )
 
     def __repr__(self) -> str:

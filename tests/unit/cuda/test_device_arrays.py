@@ -1,7 +1,9 @@
 """Arrays in the memory of a device, by both protocols, in and out."""
 
+import copy
 import ctypes
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -395,6 +397,12 @@ def test_what_memory_was_taken_for_cannot_be_changed(name):
     array = on_device(np.zeros(2))
     with pytest.raises(AttributeError):
         setattr(array, name, getattr(array, name))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_device_arrays_are_not_pickled(copied):
+    with pytest.raises(TypeError, match=r"neither copied nor pickled: \.numpy\(\) returns its"):
+        copied(on_device(np.zeros(2)))
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (2, 0), (1,), (2, 3, 4)])
