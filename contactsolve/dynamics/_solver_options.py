@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, cast
 
-from .. import _core, methods, schemes
+from .. import _core, measures, methods, schemes
 from .._options import (
     apart,
     dtype_name,
@@ -13,7 +13,9 @@ from .._options import (
     flag,
     for_library,
     names_of,
+    one_of,
     relative_tolerance,
+    word,
 )
 from .._suggestions import refuse_unknown, with_suggestion
 from ..orders import chosen
@@ -37,6 +39,12 @@ _OF_WORLD = {
     "record": (),
 }
 _NOT_FOR_STEPS = ("max_setup_seconds",)
+# What is known of options that are names.
+_WORDS = {
+    entry["name"]: tuple(dict.fromkeys(entry["words"]))
+    for entry in _core.options()
+    if entry["kind"] == "word"
+}
 
 
 def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
@@ -59,18 +67,8 @@ def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
     given = {**_DEFAULTS, **_OF_WORLD, **options}
     visits, way = chosen(given.pop("order")), schemes.chosen(given.pop("scheme"))
     method = methods.chosen(given.pop("method"))
-    if visits.permutation is not None or visits.begins is not None or visits.labels is not None:
+    if visits.name == "given" or visits.labels is not None:
         raise ValueError(f"order is {visits!r}: the contacts of a world change from step to step")
-
-    # Names are checked now, values with the first contacts.
-    for check, one, settings in (
-        (_core.check_method, method.name, method.options()),
-        (_core.check_scheme, way.name, way.options()),
-    ):
-        try:
-            check(one, settings)
-        except ValueError as error:
-            raise with_suggestion(error) from None
 
     # Values by the names of the C library.
     record, rng = names_of("record", given.pop("record")), given.pop("rng")
@@ -92,6 +90,17 @@ def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
         "compressed": flag("compressed", given["compressed"]),
         "islands": apart(given["islands"]),
     }
+
+    # Names are checked now, values with the first contacts.
+    try:
+        for name, words in _WORDS.items():
+            one_of(name, word(name, values[name]), words)
+        for measure in record:
+            one_of("record", measure, measures.names())
+        _core.check_method(method.name, method.options())
+        _core.check_scheme(way.name, way.options())
+    except ValueError as error:
+        raise with_suggestion(error) from None
     try:
         library = for_library(values)
     except (TypeError, ValueError, OverflowError) as error:

@@ -34,6 +34,12 @@ def scene():
         ({"gyroscopic": "later"}, "gyroscopic is 'later'"),
         ({"method": "gaus_seidel"}, "gauss_seidel"),
         ({"order": [1, 0, 2]}, "the contacts of a world change"),
+        ({"order": "given"}, "the contacts of a world change"),
+        ({"order": "colred"}, "order: 'colred' is unknown; .* did you mean 'colored'"),
+        ({"device": "gpu"}, "device: 'gpu' is unknown; known: cpu, cuda, cuda-emulated"),
+        ({"stop": "map"}, "stop: 'map' is unknown"),
+        ({"instructions": "avx1"}, "instructions: 'avx1' is unknown"),
+        ({"record": ("merit", "map")}, "record: 'map' is unknown"),
         ({"rtol": -1.0}, "rtol"),
     ],
 )
