@@ -6,6 +6,7 @@ Both protocols are known: DLPack, ``__dlpack__``, and ``__cuda_array_interface__
 from __future__ import annotations
 
 import math
+import sys
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -270,6 +271,26 @@ def checked_target(name: str, value: Any, device: str, shape: tuple[int, ...]) -
     return Target(source.module, source.pointer)
 
 
+def _lengths(shape: Any) -> tuple[int, ...]:
+    """Return a shape; as in NumPy, an integer is that of an array with one axis."""
+    from ._options import count  # imports this module
+
+    try:
+        lengths = tuple(shape)
+    except TypeError:
+        return (count("shape", shape, most=sys.maxsize),)
+    return tuple(count(f"shape[{i}]", one, most=sys.maxsize) for i, one in enumerate(lengths))
+
+
+def _numbers(array: Any) -> np.ndarray:
+    """Return an array of a caller as float64."""
+    from ._arrays import real_array  # imports this module
+
+    if np.ma.is_masked(array):
+        raise TypeError("array has a mask: an array without one is needed")
+    return real_array("array", array)
+
+
 class DeviceArray:
     """A float64 array in the memory of a device, which CuPy, PyTorch, JAX and Numba read in place.
 
@@ -282,10 +303,12 @@ class DeviceArray:
     device
         ``"cuda"`` or ``"cuda-emulated"``.
     shape
-        Lengths of the axes. The numbers are zero.
+        Lengths of the axes, or an integer for one axis. The numbers are zero.
 
     Raises
     ------
+    TypeError
+        The device is no name, or a length no integer.
     ValueError
         For an unknown device or a negative length.
     RuntimeError
@@ -294,17 +317,20 @@ class DeviceArray:
         It has too little memory; the message names the bytes needed and free.
     """
 
-    def __init__(self, device: str, shape: tuple[int, ...]) -> None:
-        if device not in _DLPACK:
+    def __init__(self, device: str, shape: int | tuple[int, ...]) -> None:
+        from ._options import word  # imports this module
+
+        if word("device", device) not in _DLPACK:
             raise ValueError(f"device is {device!r}: {' and '.join(map(repr, _DLPACK))} are known")
         _devices.load(device)
         module = _devices.module_of(device)
         assert module is not None
-        self._device, self._shape, self._module = device, tuple(map(int, shape)), module
-        if any(length < 0 for length in self.shape):
-            raise ValueError(f"shape is {self.shape}: a length is negative")
+        self._device, self._shape, self._module = device, _lengths(shape), module
         self._number = module.number()
-        self._memory = module.take(math.prod(self.shape) * self.dtype.itemsize)
+        size = math.prod(self.shape) * self.dtype.itemsize
+        if size > sys.maxsize:
+            raise MemoryError(f"shape is {self.shape}: {size} bytes are more than a device has")
+        self._memory = module.take(size)
 
     @classmethod
     def copy_of(cls, name: str, device: str, source: Source) -> Self:
@@ -318,22 +344,34 @@ class DeviceArray:
         return own
 
     @classmethod
-    def of(cls, device: str, array: np.ndarray) -> Self:
-        """Return a copy of an array of the processor, which is converted to float64."""
-        array = np.asarray(array)
-        own = cls(device, array.shape)
-        own.write(array)
-        return own
+    def of(cls, device: str, array: Any) -> Self:
+        """Return a copy of an array, which is converted to float64.
 
-    def write(self, array: np.ndarray) -> None:
-        """Write an array of the processor of the same shape to it.
+        An array of a device is copied by way of the processor.
 
         Raises
         ------
+        TypeError
+            The array has no real numbers, or a mask.
+        """
+        numbers = _numbers(array)
+        own = cls(device, numbers.shape)
+        own.write(numbers)
+        return own
+
+    def write(self, array: Any) -> None:
+        """Write an array of the same shape to it.
+
+        An array of a device is copied by way of the processor.
+
+        Raises
+        ------
+        TypeError
+            The array has no real numbers, or a mask.
         ValueError
             For another shape.
         """
-        numbers = np.asarray(array, self.dtype, order="C")
+        numbers = _numbers(array)
         if numbers.shape != self.shape:
             raise ValueError(f"array has shape {numbers.shape}: {self.shape} is needed")
         if numbers.size:

@@ -375,13 +375,56 @@ def test_requests_that_a_capsule_cannot_meet():
         array.__dlpack__(copy=True)
 
 
-def test_what_a_device_array_refuses():
-    with pytest.raises(ValueError, match="device is 'cpu': 'cuda' and 'cuda-emulated' are known"):
-        DeviceArray("cpu", (3,))
-    with pytest.raises(ValueError, match=r"shape is \(3, -1\): a length is negative"):
-        DeviceArray(DEVICE, (3, -1))
-    with pytest.raises(ValueError, match=r"array has shape \(4,\): \(3,\) is needed"):
-        DeviceArray(DEVICE, (3,)).write(np.zeros(4))
+@pytest.mark.parametrize(
+    ("device", "shape", "error", "words"),
+    [
+        ("cpu", (3,), ValueError, "device is 'cpu': 'cuda' and 'cuda-emulated' are known"),
+        (["cuda"], (3,), TypeError, r"device is \['cuda'\]: a name is needed"),
+        (DEVICE, (3, -1), ValueError, r"shape\[1\] is -1: it must be at least 0"),
+        (DEVICE, -1, ValueError, "shape is -1: it must be at least 0"),
+        (DEVICE, (2.7,), TypeError, r"shape\[0\] is 2\.7: an integer is needed"),
+        (DEVICE, "a", TypeError, r"shape\[0\] is 'a': an integer is needed"),
+        (DEVICE, None, TypeError, "shape is None: an integer is needed"),
+        (DEVICE, (0, 2**63), ValueError, r"shape\[1\] is 9223372036854775808: it must be at most"),
+        (DEVICE, (2**61,), MemoryError, "18446744073709551616 bytes are more than a device has"),
+        (DEVICE, (2**59,), MemoryError, "4611686018427387904 bytes are needed, and .* are free"),
+    ],
+)
+def test_what_no_device_array_has(device, shape, error, words):
+    with pytest.raises(error, match=words):
+        DeviceArray(device, shape)
+
+
+@pytest.mark.parametrize(
+    ("array", "error", "words"),
+    [
+        (np.zeros(4), ValueError, r"array has shape \(4,\): \(2,\) is needed"),
+        ([1 + 2j, 0], TypeError, "array has dtype complex128: real numbers are needed"),
+        (np.zeros(2, "datetime64[s]"), TypeError, r"array has dtype datetime64\[s\]: real numbers"),
+        (np.ma.masked_equal([1.0, 2.0], 2), TypeError, "array has a mask"),
+        ([None, 1], TypeError, "array has dtype object: real numbers are needed"),
+        (None, TypeError, "array is missing"),
+    ],
+)
+def test_what_is_not_written_to_a_device_array(array, error, words):
+    with pytest.raises(error, match=words):
+        DeviceArray(DEVICE, 2).write(array)
+    if error is TypeError:
+        with pytest.raises(error, match=words):
+            DeviceArray.of(DEVICE, array)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_device_arrays_of_other_arrays(kind):
+    numbers = np.arange(6.0).reshape(2, 3)
+    there = KINDS[kind](numbers)
+    np.testing.assert_array_equal(DeviceArray.of(DEVICE, there).numpy(), numbers)
+    own = DeviceArray(DEVICE, [2, 3])
+    own.write(there)
+    np.testing.assert_array_equal(own.numpy(), numbers, strict=True)
+
+
+def test_devices_that_cannot_be_used_or_have_too_little_memory():
     if not cs.cuda.available():
         with pytest.raises(RuntimeError, match=r"^device='cuda': "):
             DeviceArray("cuda", (3,))
