@@ -14,8 +14,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from . import _devices
-from ._arrays import as_array, first_entry, index, refuse_other_than_real, shortest
+from ._arrays import (
+    as_array,
+    finite_array,
+    first_entry,
+    index,
+    refuse_other_than_real,
+    shortest,
+)
 from ._device_arrays import DeviceArray
+from ._options import flag, number
 
 __all__ = ["DenseIterations", "DeviceArray", "available", "devices", "iterate_dense", "why_not"]
 
@@ -190,7 +198,7 @@ def iterate_dense(
     contacts = matrix.shape[0] // 3
     start = np.zeros(len(matrix)) if impulses is None else impulses
     place = _place(layout, kernel, contacts, matrix.itemsize)
-    pitch = _rounded(place.rows, matrix.itemsize) if aligned else place.rows
+    pitch = _rounded(place.rows, matrix.itemsize) if flag("aligned", aligned) else place.rows
 
     # The arrays as the device has them: rows in the order of the layout, T by columns.
     on_device = _columns(matrix, place, pitch)
@@ -256,40 +264,41 @@ def _matrix(value: Any) -> np.ndarray:
         raise ValueError(f"T has shape {matrix.shape}: a square matrix is needed")
     if not len(matrix) or len(matrix) % 3:
         raise ValueError(f"T has {len(matrix)} rows: three for each contact are needed")
-    _refuse_infinite("T", matrix)
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        entry = matrix[~finite][0]
+        raise ValueError(f"T[{first_entry(~finite)}] is {entry:g}: every entry must be finite")
     return matrix
 
 
-def _refuse_infinite(name: str, array: np.ndarray) -> None:
-    finite = np.isfinite(array)
-    if finite.all():
-        return
-    number = array[~finite][0]
-    raise ValueError(f"{name}[{first_entry(~finite)}] is {number:g}: every entry must be finite")
+def _in_precision(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return numbers in the precision of T, in memory of their own."""
+    with np.errstate(over="ignore"):
+        rounded = array.astype(dtype, order="C")
+    large = np.isinf(rounded)
+    if large.any():
+        entry = shortest(array[large][0])
+        raise ValueError(f"{name}[{first_entry(large)}] is {entry}: that is too large for {dtype}")
+    return rounded
 
 
 def _vector(name: str, value: Any, matrix: np.ndarray) -> np.ndarray:
     """Return a vector in the precision of T."""
-    vector = as_array(name, value)
-    refuse_other_than_real(name, vector.dtype)
+    vector = finite_array(name, value)
     if vector.shape != (len(matrix),):
         raise ValueError(f"{name} has shape {vector.shape}: shape {(len(matrix),)} is needed")
-    vector = vector.astype(matrix.dtype)
-    _refuse_infinite(name, vector)
-    return vector
+    return _in_precision(name, vector, matrix.dtype)
 
 
 def _coefficients(value: Any, contacts: int, dtype: np.dtype) -> np.ndarray:
-    mu = as_array("mu", value)
-    refuse_other_than_real("mu", mu.dtype)
+    mu = finite_array("mu", value)
     if mu.shape not in ((), (contacts,)):
         raise ValueError(f"mu has shape {mu.shape}: one number or shape {(contacts,)} is needed")
-    mu = np.ascontiguousarray(np.broadcast_to(mu, contacts), dtype=dtype)
-    _refuse_infinite("mu", mu)
+    mu = np.broadcast_to(mu, contacts)
     if (mu < 0).any():
         c = int(np.argmax(mu < 0))
         raise ValueError(f"mu[{c}] is {shortest(mu[c])}: coefficients of friction are not negative")
-    return mu
+    return _in_precision("mu", mu, dtype)
 
 
 def _place(layout: str, kernel: str, contacts: int, size: int) -> _Place:
@@ -344,7 +353,7 @@ def _count(name: str, value: Any, least: int) -> int:
 
 
 def _tolerance(name: str, value: Any) -> float:
-    tolerance = float(value)
+    tolerance = number(name, value)
     if not 0 <= tolerance < np.inf:
         raise ValueError(f"{name} is {tolerance:g}: a number that is not negative is needed")
     return tolerance

@@ -354,6 +354,12 @@ def test_no_iteration_returns_the_first_iterate():
         ({"d": np.zeros(5)}, r"d has shape \(5,\): shape \(6,\)"),
         ({"d": [0, 0, 0, np.inf, 0, 0]}, r"d\[3\] is inf"),
         ({"mu": [0.5, -1]}, r"mu\[1\] is -1: coefficients of friction"),
+        ({"mu": -0.3, "T": np.zeros((6, 6), np.float32)}, r"mu\[0\] is -0\.3: coefficients"),
+        ({"mu": [0.5, -1e-50], "T": np.zeros((6, 6), np.float32)}, r"mu\[1\] is -1e-50: coeff"),
+        (
+            {"d": [0, 1e300, 0, 0, 0, 0], "T": np.zeros((6, 6), np.float32)},
+            r"d\[1\] is 1e\+300: that is too large for float32",
+        ),
         ({"mu": [0.5, 1, 2]}, r"mu has shape \(3,\): one number or shape \(2,\)"),
         ({"impulses": np.zeros(3)}, r"impulses has shape \(3,\)"),
         ({"kernel": "all_in_one"}, r"kernel is 'all_in_one': .*all_in_one_128"),
@@ -384,9 +390,19 @@ def test_wrong_arguments_are_named(change, message):
         cs.cuda.iterate_dense(**{**given, **change})
 
 
-@pytest.mark.parametrize("name", ["T", "d", "mu"])
-def test_numbers_that_are_not_real_are_refused(name):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"T": np.zeros((6, 6), complex)}, "T has dtype complex128"),
+        ({"d": np.zeros(6, complex)}, "d has dtype complex128"),
+        ({"mu": 0.5j}, "mu has dtype complex128"),
+        ({"rtol": "a"}, "rtol is 'a': a number is needed"),
+        ({"rtol": None}, "rtol is None: a number is needed"),
+        ({"atol": [1, 2]}, r"atol is \[1, 2\]: a number is needed"),
+        ({"aligned": "no"}, "aligned is 'no': True or False is needed"),
+    ],
+)
+def test_arguments_of_wrong_types_are_named(change, message):
     given = {"T": np.zeros((6, 6)), "d": np.zeros(6), "mu": 0.5, "device": DEVICE}
-    given[name] = np.asarray(given[name], dtype=complex)
-    with pytest.raises(TypeError, match=f"{name} has dtype complex128"):
-        cs.cuda.iterate_dense(**given)
+    with pytest.raises(TypeError, match=message):
+        cs.cuda.iterate_dense(**{**given, **change})
