@@ -190,10 +190,10 @@ def layout_of_problems(problems: Any) -> BatchLayout:
 
     # Bodies of one kind.
     kinds = {(len(one._bodies), len(part), part[1:]) for one in listed for part in one._bodies}
-    alone = all(len(one._bodies) == 1 for one in listed) and len(kinds) == 1
-    bodies = np.array([one._bodies[0][:2] for one in listed], np.int64).reshape(-1, 2)
-    offsets = _offsets(entry, len(listed))
-    form = BatchForm(offsets, common, [] if common else shapes, bodies if alone else None)
+    bodies = None
+    if all(len(one._bodies) == 1 for one in listed) and len(kinds) == 1:
+        bodies = np.array([one._bodies[0][:2] for one in listed], np.int64)
+    form = BatchForm(_offsets(entry, len(listed)), common, [] if common else shapes, bodies)
     return BatchLayout(core, entry, listed.__getitem__, form)
 
 

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from . import _core
+from ._arrays import index as integer
 from ._arrays import index_array, real_array
 from ._batch_layout import BatchLayout, layout_of_problems, layout_of_stacks
 from ._options import dtype_name, explain, flag, for_library, relative_tolerance
@@ -147,7 +148,10 @@ class BatchResult(Sequence[BatchSolution]):
         """Return the solution of one problem."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        i = range(len(self))[index]
+        i, count = integer("index", index), len(self)
+        if not -count <= i < count:
+            raise IndexError(f"index is {i}: the batch has {count} problems")
+        i %= count
         return BatchSolution(
             self._form.of_problem(i, self.flat_impulses),
             self._form.of_problem(i, self.flat_residual_velocities),
@@ -289,6 +293,8 @@ def solve_batch(
         raise ValueError(f"per is {per!r}: one of {', '.join(_PER)} is needed")
     if r_factor in ("global", "balanced"):
         raise ValueError(f"r_factor is {r_factor!r}: 'local', 'block' or a number is needed")
+    if isinstance(rollback_growth, (int, float, np.number)) and rollback_growth == 0:
+        raise ValueError("rollback_growth is 0: it must be at least 1")
     arrays = {"Minv": Minv, "b": b, "mu": mu, "bodies": bodies, "contacts": contacts, "sets": sets}
     layout = _layout(problems, arrays)
 
@@ -366,7 +372,7 @@ def _layout(problems: Any, arrays: dict[str, Any]) -> BatchLayout:
 
 def _recorded(record: Any, count: int) -> np.ndarray:
     """Return the indices of problems whose histories are kept, ascending and unique."""
-    if isinstance(record, str):
+    if isinstance(record, str) or not np.iterable(record):
         raise TypeError(f"record is {record!r}: indices of problems are needed")
     indices = index_array("record", list(record))
     if indices.ndim != 1:

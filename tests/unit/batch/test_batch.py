@@ -267,8 +267,12 @@ def test_slices_and_text():
     assert [own.status for own in batch[2:4]] == batch.statuses[2:4].tolist()
     assert batch[-1].iterations == batch.iterations[-1]
     assert repr(batch).startswith("BatchResult(11 problems, ")
-    with pytest.raises(IndexError):
-        batch[11]
+    for index in (11, -12):
+        with pytest.raises(IndexError, match=f"index is {index}: the batch has 11 problems"):
+            batch[index]
+    for index in ("a", 1.0, None):
+        with pytest.raises(TypeError, match=f"index is {index!r}: an integer is needed"):
+            batch[index]
 
 
 def of_function():
@@ -291,6 +295,7 @@ BATCHES = {
     "one shape": lambda: ([cs.scenarios.box_stack(2)] * 2, {}),
     "ragged": lambda: (ragged(), {}),
     "groups": lambda: ([of_groups(), cs.scenarios.chain(3), cs.scenarios.box_stack(1)], {}),
+    "no groups": lambda: ([cs.scenarios.box_stack(1), cs.Problem(bodies=[], groups=[])], {}),
     "function": lambda: ([of_function()], {}),
     "stacked": lambda: (STACK[0], dict(zip(("Minv", "b", "bodies"), STACK[1:4], strict=True))),
 }
@@ -376,6 +381,10 @@ def test_errors_of_stacked_arrays_name_the_problem(given, words):
         ({"rtol": "tight"}, TypeError, "rtol is 'tight'"),
         ({"record": [2]}, ValueError, r"record\[0\] is 2: problems run from 0 to 1"),
         ({"record": "all"}, TypeError, "record is 'all'"),
+        ({"record": None}, TypeError, "record is None: indices of problems are needed"),
+        ({"record": np.array(3)}, TypeError, r"record is array\(3\): indices of problems"),
+        ({"rollback_growth": 0}, ValueError, "rollback_growth is 0: it must be at least 1"),
+        ({"rollback_growth": 0.5}, ValueError, r"rollback_growth is 0\.5: it must be at least 1"),
         ({"initial": np.zeros(5)}, ValueError, r"initial has shape \(5,\)"),
         ({"initial": [np.zeros((4, 3)), np.zeros(2)]}, ValueError, "problem 1: initial"),
         ({"initial": np.r_[np.zeros(14), np.nan, np.zeros(21)]}, ValueError, "problem 1: initial"),
