@@ -41,9 +41,15 @@ def is_on_device(value: Any) -> bool:
     """Return whether `value` says that its memory is that of a device."""
     if isinstance(value, np.ndarray):
         return False
-    if hasattr(type(value), "__cuda_array_interface__"):
+    if _has_interface(value):
         return _dlpack_type(value) not in _OF_HOST
     return _dlpack_type(value) not in (None, *_OF_HOST)
+
+
+def _has_interface(value: Any) -> bool:
+    """Return whether a value has ``__cuda_array_interface__``, without a call of its property."""
+    name = "__cuda_array_interface__"
+    return hasattr(type(value), name) or name in getattr(value, "__dict__", ())
 
 
 def _dlpack_type(value: Any) -> int | None:
@@ -53,7 +59,7 @@ def _dlpack_type(value: Any) -> int | None:
         return None
     try:
         return int(device()[0])
-    except (BufferError, RuntimeError, TypeError, ValueError):
+    except Exception:  # of the owner
         return None
 
 
@@ -168,6 +174,10 @@ def _from_dlpack(name: str, value: Any) -> Source:
         owner, pointer, code, bits, lanes, shape, strides, read_only = module.import_tensor(capsule)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise TypeError(f"{name} cannot be read through __dlpack__: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # a mistake of the owner, which may be of any kind
+        raise TypeError(f"{name} cannot be read through __dlpack__: {error!r}") from error
     if code not in _CODES or lanes != 1 or bits not in (8, 16, 32, 64, 128):
         raise TypeError(f"{name} has a dtype of DLPack (code {code}, {bits} bits) unknown to NumPy")
     dtype = np.dtype(f"{_CODES[code]}{bits // 8}")
@@ -187,9 +197,12 @@ def _usable(name: str, device: str) -> ModuleType:
 
 
 def _module_of_pointer(name: str, pointer: int) -> ModuleType:
-    """Return the module of the device to which an address belongs; that of GPUs by default."""
+    """Return the module of the device to which an address belongs; that of GPUs by default.
+
+    The address of an empty array is 0, on every device.
+    """
     emulated = _devices.loaded("cuda-emulated")
-    if emulated is not None and emulated.foreign(pointer) is None:
+    if emulated is not None and (not pointer or emulated.foreign(pointer) is None):
         return emulated
     return _usable(name, "cuda")
 
@@ -254,10 +267,12 @@ class Target(NamedTuple):
 
 def checked_target(name: str, value: Any, device: str, shape: tuple[int, ...]) -> Target:
     """Return an array of a device that a result may be written to."""
-    if not hasattr(type(value), "__cuda_array_interface__"):
+    if not _has_interface(value):
         raise TypeError(f"{name} is {type(value).__name__}, without __cuda_array_interface__")
     source = _checked(name, _from_interface(name, value))
-    if source.module is not _devices.module_of(device):
+    module = _devices.module_of(device)
+    assert module is not None
+    if source.pointer and source.module is not module:
         raise ValueError(f"{name} is not in the memory of device={device!r}")
     if source.dtype != np.float64:
         raise TypeError(f"{name} has dtype {source.dtype}: float64 is needed")
@@ -268,7 +283,7 @@ def checked_target(name: str, value: Any, device: str, shape: tuple[int, ...]) -
     if math.prod(shape):
         _check_pointer(name, source)
         wait_for_owner(name, source)
-    return Target(source.module, source.pointer)
+    return Target(module, source.pointer)
 
 
 def _lengths(shape: Any) -> tuple[int, ...]:
@@ -412,7 +427,7 @@ class DeviceArray:
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (self.pointer, False),
+            "data": (self.pointer if math.prod(self.shape) else 0, False),
             "strides": None,
             "stream": None,
             "version": 3,

@@ -268,7 +268,7 @@ def test_slices_and_text():
     assert batch[-1].iterations == batch.iterations[-1]
     assert repr(batch).startswith("BatchResult(11 problems, ")
     for index in (11, -12):
-        with pytest.raises(IndexError, match=f"index is {index}: the batch has 11 problems"):
+        with pytest.raises(IndexError, match=f"index is {index}: the number of problems is 11"):
             batch[index]
     for index in ("a", 1.0, None):
         with pytest.raises(TypeError, match=f"index is {index!r}: an integer is needed"):

@@ -4,12 +4,15 @@ import copy
 import ctypes
 import gc
 import pickle
+from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
 
 import contactsolve as cs
-from contactsolve._device_arrays import DeviceArray, to_host
+from contactsolve._arrays import real_array
+from contactsolve._device_arrays import DeviceArray, is_on_device, to_host
 from emulated import DEVICE, EMULATED, islands, kernels, memory
 
 FIXED = {"rtol": None, "max_iterations": 20, "record": (), "order": "colored"}
@@ -191,6 +194,27 @@ def test_arrays_that_their_owners_do_not_hand_out():
         to_host("b", empty)
 
 
+class Failing(Dlpack):
+    """An array whose owner makes a mistake."""
+
+    def __dlpack__(self, **options):
+        return {}["stream"]
+
+
+def test_mistakes_of_an_owner_name_the_argument():
+    with pytest.raises(TypeError, match=r"^b cannot be read through __dlpack__: KeyError"):
+        to_host("b", Failing(np.ones(3)))
+
+
+def test_an_interface_of_an_object_alone():
+    """Objects without a class of their own for arrays, and objects that seem to have everything."""
+    array = on_device(np.arange(3.0))
+    own = SimpleNamespace(__cuda_array_interface__=array.__cuda_array_interface__)
+    np.testing.assert_array_equal(real_array("b", own), np.arange(3.0))
+    assert not is_on_device(Mock())
+    assert not is_on_device(MagicMock())
+
+
 class OfNoType(Dlpack):
     """Numbers of a type that NumPy has not."""
 
@@ -233,6 +257,7 @@ def test_no_memory_is_kept():
         ({"stream": 0}, ValueError, "b: stream is 0: 1, 2 or the handle"),
         ({"stream": "2"}, TypeError, "b: stream is '2', which is no integer"),
         ({"stream": 77}, RuntimeError, "b cannot be read from its device: .* stream 77 is none of"),
+        ({"data": (0, False)}, ValueError, "b is in memory of"),
         ({"shape": (4, 2)}, ValueError, r"b has shape \(4, 2\)"),
         ({"shape": (-3, 3)}, ValueError, r"b has shape \(-3, 3\): a length is negative"),
         ({"strides": (24,)}, ValueError, r"b has shape \(3, 3\) and strides \(24,\)"),
@@ -455,6 +480,7 @@ def test_shapes_of_device_arrays(shape):
     np.testing.assert_array_equal(array.numpy(), numbers, strict=True)
     np.testing.assert_array_equal(to_host("b", Dlpack(numbers)), numbers, strict=True)
     np.testing.assert_array_equal(to_host("b", Interface(numbers)), numbers, strict=True)
+    assert (array.__cuda_array_interface__["data"][0] == 0) == (array.numpy().size == 0)
     assert cs.cuda.DeviceArray is DeviceArray
     assert repr(array) == f"DeviceArray(shape {shape}, float64, device {DEVICE!r})"
 
@@ -464,8 +490,11 @@ def test_impulses_without_contacts():
         np.zeros((0, 2, 3, 3)), np.ones((1, 3)), np.zeros((0, 3)), bodies=np.zeros((0, 2), int)
     )
     solver = problem.to(DEVICE)
-    solver.solve()
-    assert solver.device_impulses().numpy().shape == (0, 3)
+    for on_device in (False, True):
+        solver.solve(on_device=on_device)
+        own = DeviceArray(DEVICE, (0, 3))
+        assert solver.device_impulses(out=own) is own
+        assert solver.device_impulses().numpy().shape == (0, 3)
 
 
 def test_impulses_of_several_groups_are_flat():
