@@ -41,9 +41,7 @@ _OF_WORLD = {
 _NOT_FOR_STEPS = ("max_setup_seconds",)
 # What is known of options that are names.
 _WORDS = {
-    entry["name"]: tuple(dict.fromkeys(entry["words"]))
-    for entry in _core.options()
-    if entry["kind"] == "word"
+    entry["name"]: tuple(entry["words"]) for entry in _core.options() if entry["kind"] == "word"
 }
 
 
