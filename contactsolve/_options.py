@@ -100,8 +100,8 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
         **given,
         "rtol": tolerance("rtol", given["rtol"]),
         "atol": tolerance("atol", given["atol"]),
-        "averaging": math.nan if given["averaging"] is None else given["averaging"],
-        "rollback_growth": 0.0 if given["rollback_growth"] is None else given["rollback_growth"],
+        "averaging": _averaging(given["averaging"]),
+        "rollback_growth": _rollback_growth(given["rollback_growth"]),
         "max_seconds": most_seconds("max_seconds", given["max_seconds"]),
         "time_checks": flag("time_checks", given["time_checks"]),
         "threads": 0 if given["threads"] is None else given["threads"],
@@ -114,6 +114,24 @@ def for_library(given: dict[str, Any]) -> dict[str, Any]:
         if type(value) is not int and not (name in _NAMED and isinstance(value, str)):
             operator.index(value)
     return taken
+
+
+def _averaging(value: Any) -> Any:
+    """Return ω for the C library, where NaN stands for None."""
+    if value is None:
+        return math.nan
+    if isinstance(value, (float, np.floating)) and math.isnan(value):
+        raise ValueError("averaging is nan: a weight is above 0, at most 1")
+    return value
+
+
+def _rollback_growth(value: Any) -> Any:
+    """Return the growth that counts as divergence for the C library, where 0 stands for None."""
+    if value is None:
+        return 0.0
+    if isinstance(value, (int, float, np.number)) and value == 0:
+        raise ValueError("rollback_growth is 0: it must be at least 1")
+    return value
 
 
 def tolerance(name: str, value: Any) -> Any:

@@ -293,9 +293,6 @@ def solve_batch(
         raise ValueError(f"per is {per!r}: one of {', '.join(_PER)} is needed")
     if r_factor in ("global", "balanced"):
         raise ValueError(f"r_factor is {r_factor!r}: 'local', 'block' or a number is needed")
-    # The C library reads 0 as unset.
-    if isinstance(rollback_growth, (int, float, np.number)) and rollback_growth == 0:
-        raise ValueError("rollback_growth is 0: it must be at least 1")
     arrays = {"Minv": Minv, "b": b, "mu": mu, "bodies": bodies, "contacts": contacts, "sets": sets}
     layout = _layout(problems, arrays)
 

@@ -467,12 +467,6 @@ class Solver:
         own = methods.chosen(method)
         method = own.name
 
-        # The C library reads these values as unset.
-        if isinstance(averaging, float) and math.isnan(averaging):
-            raise ValueError("averaging is nan: a weight is above 0, at most 1")
-        if rollback_growth is not None and rollback_growth == 0:
-            raise ValueError("rollback_growth is 0: it must be at least 1")
-
         # Defaults that depend on the method and the precision.
         precision, recorded = dtype_name(dtype), names_of("record", record)
         has_tolerance = (rtol, atol) != (None, None)

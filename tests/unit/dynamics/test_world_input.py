@@ -37,6 +37,8 @@ def scene():
         ({"order": "given"}, "the contacts of a world change"),
         ({"order": "colred"}, "order: 'colred' is unknown; .* did you mean 'colored'"),
         ({"device": "gpu"}, "device: 'gpu' is unknown; known: cpu, cuda, cuda-emulated"),
+        ({"rollback_growth": 0}, "rollback_growth is 0: it must be at least 1"),
+        ({"averaging": float("nan")}, "averaging is nan: a weight is above 0, at most 1"),
         ({"stop": "map"}, "stop: 'map' is unknown"),
         ({"instructions": "avx1"}, "instructions: 'avx1' is unknown"),
         ({"record": ("merit", "map")}, "record: 'map' is unknown"),
