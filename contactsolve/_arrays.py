@@ -93,6 +93,8 @@ def as_array(name: str, value: Any) -> np.ndarray:
         raise TypeError(f"{name} is a sparse matrix: an array is needed")
     if is_on_device(value):
         return to_host(name, value)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{name} has a mask: an array without one is needed")
     if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)

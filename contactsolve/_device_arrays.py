@@ -301,8 +301,6 @@ def _numbers(array: Any) -> np.ndarray:
     """Return an array of a caller as float64."""
     from ._arrays import real_array  # imports this module
 
-    if np.ma.is_masked(array):
-        raise TypeError("array has a mask: an array without one is needed")
     return real_array("array", array)
 
 

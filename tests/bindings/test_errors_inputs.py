@@ -134,6 +134,12 @@ GROUPS = [
         "b is a sparse matrix: an array is needed",
     ),
     (
+        "b masked",
+        lambda: group(b=np.ma.masked_less(np.arange(9.0), 1)),
+        TypeError,
+        "b has a mask: an array without one is needed",
+    ),
+    (
         "compliance short",
         lambda: group(compliance=np.ones((2, 3))),
         ValueError,
