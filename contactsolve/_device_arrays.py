@@ -199,7 +199,7 @@ def _usable(name: str, device: str) -> ModuleType:
 def _module_of_pointer(name: str, pointer: int) -> ModuleType:
     """Return the module of the device to which an address belongs; that of GPUs by default.
 
-    The address of an empty array is 0, on every device.
+    The address of an empty array is 0 on every device; it is then that of a device in use.
     """
     emulated = _devices.loaded("cuda-emulated")
     if emulated is not None and (not pointer or emulated.foreign(pointer) is None):

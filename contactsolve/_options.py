@@ -43,6 +43,11 @@ _NAMED = {name for name, entry in _TABLE.items() if entry["kind"] != "word" and 
 
 def explain(given: dict[str, Any], error: Exception) -> Exception:
     """Return an error that names an option of a wrong type, or suggests a known name."""
+    return wrong_type(given) or with_suggestion(error)
+
+
+def wrong_type(given: dict[str, Any]) -> Exception | None:
+    """Return an error that names an option of a wrong type; None if there is none."""
     for name, value in given.items():
         kind = KINDS[name]
         if isinstance(value, str) and not _is_c_text(value):
@@ -57,7 +62,7 @@ def explain(given: dict[str, Any], error: Exception) -> Exception:
             return ValueError(f"{name} is {value}: that is too large")
         if not right:
             return TypeError(f"{name} is {value!r}: {_WANTED[kind]} is needed")
-    return with_suggestion(error)
+    return None
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -129,7 +134,7 @@ def _rollback_growth(value: Any) -> Any:
     """Return the growth that counts as divergence for the C library, where 0 stands for None."""
     if value is None:
         return 0.0
-    if isinstance(value, (int, float, np.number)) and value == 0:
+    if value == 0:
         raise ValueError("rollback_growth is 0: it must be at least 1")
     return value
 

@@ -61,8 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader closed standard output: discard what is left in its buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
+    except (RecursionError, NotImplementedError):  # mistakes of the package
+        raise
     except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
-        print(f"contactsolve: error: {error}", file=sys.stderr)
+        print(f"contactsolve: error: {str(error) or 'out of memory'}", file=sys.stderr)
         return _WRONG_INPUT
     except KeyboardInterrupt:
         print("contactsolve: interrupted", file=sys.stderr)

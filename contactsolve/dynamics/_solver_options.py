@@ -9,13 +9,13 @@ from .. import _core, measures, methods, schemes
 from .._options import (
     apart,
     dtype_name,
-    explain,
     flag,
     for_library,
     names_of,
     one_of,
     relative_tolerance,
     word,
+    wrong_type,
 )
 from .._suggestions import refuse_unknown, with_suggestion
 from ..orders import chosen
@@ -99,10 +99,10 @@ def arguments(options: dict[str, Any], own: tuple[str, ...]) -> tuple[Any, ...]:
         _core.check_scheme(way.name, way.options())
     except ValueError as error:
         raise with_suggestion(error) from None
-    try:
-        library = for_library(values)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise explain(values, error) from None
+    wrong = wrong_type(values)
+    if wrong is not None:
+        raise wrong
+    library = for_library(values)
     # Without lists of contacts, an order needs no problem.
     order = visits.options(cast("Problem", None), visits.seed(rng), parts)
     return library, method.options(), order, way.options(), record

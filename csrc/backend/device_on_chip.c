@@ -45,8 +45,10 @@ static cs_chip_plan plan(const cs_packed_group *group, int calls, int64_t row_by
 
     /* Shared memory: lambda and what ends the visits, then whole visits. */
     int64_t taken = cs_chip_numbers(&p, row_bytes / size, rows, group->parameters) * size;
-    int64_t free_bytes = limits->shared - STATIC_BYTES - taken,
-            room = free_bytes / (rows * row_bytes);
+    int64_t free_bytes = limits->shared - STATIC_BYTES - taken;
+    int64_t room = free_bytes / (rows * row_bytes);
+    /* Rows of which registers have a part are better kept there, if that holds all. */
+    if (!whole && p.rounds * teams <= room) p.held = p.pieces = 0;
     int64_t left = p.rounds - p.held;
     p.in_shared = left > 0 ? left * teams : 0;
     if (p.in_shared > room) p.in_shared = room;

@@ -72,10 +72,11 @@ def test_gpus_with_fewer_registers(contacts, dtype):
                 same(given(contacts), dtype=dtype, sweeps=3)
 
 
-@pytest.mark.parametrize("most", [256, 1024])
-def test_rows_of_large_teams(most):
-    with threads(most), resident(3):
-        same(given(540), dtype="float64", sweeps=2)
+@pytest.mark.parametrize(("contacts", "dtype"), [(540, "float64"), (1070, "float32")])
+def test_rows_of_large_teams(contacts, dtype):
+    for most in (256, 1024):
+        with threads(most), resident(3):
+            same(given(contacts), dtype=dtype, sweeps=2)
 
 
 def test_rows_that_no_thread_holds_whole():
@@ -144,6 +145,26 @@ def test_auto_takes_it_where_all_rows_fit():
             continue
         with resident(blocks):
             assert cs.Solver(given(contacts), **options).info["kernel"].endswith(f", {way}")
+
+
+@pytest.mark.parametrize(
+    ("contacts", "blocks", "size", "most", "way"),
+    [
+        (150, 20, 40_000, 1024, "on_chip"),  # rows of three visits a thread in registers
+        (150, 20, 40_000, 256, "graph"),  # of one; the others need 43 kB of shared memory
+        (150, 20, 80_000, 256, "on_chip"),
+        (171, 43, 80_000, 256, "on_chip"),  # no whole row in registers, all in shared memory
+        (171, 43, 40_000, 256, "graph"),
+    ],
+)
+def test_auto_knows_the_registers(contacts, blocks, size, most, way):
+    options = {"method": "jacobi", "scheme": "dense", **EMULATED}
+    problem = given(contacts)
+    with resident(blocks), shared(size), threads(most):
+        solver = cs.Solver(problem, **options, rtol=None, max_iterations=3)
+        assert solver.info["kernel"].endswith(f", {way}")
+        result = solver.solve()
+    same_bits(sweep(problem, "launches", 3, record_every=1), result)
 
 
 def test_a_call_is_four_kernels():

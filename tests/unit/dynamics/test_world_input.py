@@ -50,6 +50,12 @@ def test_wrong_options_are_refused(options, message):
         dynamics.World(**options)
 
 
+@pytest.mark.parametrize("name", ["relaxation", "r_factor", "quality_r"])
+def test_options_of_a_wrong_type_are_named(name):
+    with pytest.raises(TypeError, match=f"^{name} is None: a number is needed"):
+        dynamics.World(**{name: None})
+
+
 def test_limits_may_be_left_to_the_solver():
     options = {"max_iterations": None, "max_seconds": "auto", "method": "gauss_seidel"}
     scene = dynamics.World(**options, rtol=None, atol=None)

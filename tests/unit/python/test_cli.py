@@ -318,14 +318,21 @@ def test_a_short_or_quiet_solve_shows_nothing(monkeypatch, words):
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize("kind", [RuntimeError, MemoryError])
-def test_a_device_that_fails_is_told_in_one_line(monkeypatch, capsys, kind):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RuntimeError("the device has failed: unplugged"), "the device has failed: unplugged"),
+        (MemoryError("out of memory on device='cuda'"), "out of memory on device='cuda'"),
+        (MemoryError(), "out of memory"),
+    ],
+)
+def test_a_device_that_fails_is_told_in_one_line(monkeypatch, capsys, error, told):
     def fail(*_, **__):
-        raise kind("the device has failed: unplugged")
+        raise error
 
     monkeypatch.setattr(cs.Solver, "solve", fail)
     assert main(["solve", str(HARD), *SLOW]) == 2
-    assert capsys.readouterr().err == "contactsolve: error: the device has failed: unplugged\n"
+    assert capsys.readouterr().err == f"contactsolve: error: {told}\n"
 
 
 def test_without_tqdm_there_is_no_progress(monkeypatch):
