@@ -4,10 +4,12 @@ As S2's test bench: G is random and diagonally dominant with a fixed seed; 100 t
 runs of 10 iterations, in both precisions. Each kernel is measured with aligned columns of T, the
 JOR of two kernels with the other layouts too (S2 eqs. 5.7 to 5.9), and one without alignment.
 Impulses are cross-checked in units in the last place, and what is not finite is counted. Writes
-kernels.csv: time of an iteration, GFLOPS, GB/s, and allocation and copies. What the solvers and the
-processor take is in dense.csv.
+kernels.csv: time of an iteration, GFLOPS, GB/s, and allocation and copies; and kernels.png, S2's
+figure 6.1, with the same figure in single precision. `report.py` renews docs/s2.md. What the
+solvers and the processor take is in dense.csv.
 
     python benchmarks/s2/kernels.py [--quick] [--device cuda-emulated] [--most CONTACTS]
+    python benchmarks/s2/kernels.py --draw KERNELS.csv        # the picture alone
 """
 
 import argparse
@@ -16,13 +18,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.ticker import LogLocator
 
 import contactsolve as cs
 from contactsolve import _devices
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
-from common import ROOT
+from common import ROOT, pages
 
 SIZES = (100, 200, 400, 800, 1600, 2400, 3200, 4400)
 RUNS, ITERATIONS, SEED, MU = 5, 10, 5, 0.5
@@ -146,15 +149,52 @@ def measured(contacts, dtype, device, variants=VARIANTS):
     return rows
 
 
-def options(about, quick, argv):
-    """The options of a measurement by S2's kernels, and the folder of its results."""
+# ---- the picture ---------------------------------------------------------------------------------
+
+
+def draw(rows):
+    """S2 figure 6.1: (a) JOR, (b) SOR beside the JOR of variant 5; for each precision."""
+    variants = [variant.name for variant in VARIANTS]
+    shown = {
+        "(a) JOR": [name for name in variants if "SOR" not in name],
+        "(b) SOR, and JOR 5": [name for name in variants if "SOR" in name or name == "JOR 5"],
+    }
+    precisions = list(dict.fromkeys(row["precision"] for row in rows))
+    titles = [f"{part}, {precision}" for precision in precisions for part in shown]
+    figure, axes = pages.panels(titles, width=5.2, columns=2)
+    for i, precision in enumerate(precisions):
+        for ax, names in zip(axes[2 * i :], shown.values(), strict=False):
+            for name, style in pages.styles(names).items():
+                own = [r for r in rows if (r["precision"], r["variant"]) == (precision, name)]
+                contacts = [int(row["contacts"]) for row in own]
+                times = [float(row["ms_median"]) for row in own]
+                ax.plot(contacts, times, style.marker + "-", color=style.color, ms=4, label=name)
+            ax.set(xscale="log", yscale="log", xlabel="contacts", ylabel="ms of an iteration")
+            ax.set_xticks(contacts, map(str, contacts))
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.minorticks_off()
+            ax.legend(fontsize=7)
+    return figure
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def parser_of(about, quick):
+    """A parser with the options of a measurement by S2's kernels."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--quick", action="store_true", help=f"{quick}, to build/benchmarks")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cuda-emulated"))
     parser.add_argument("--most", type=int, default=SIZES[-1], help="contacts, for little memory")
+    return parser
+
+
+def options(parser, argv):
+    """The options that were given, and the folder of results."""
     given = parser.parse_args(argv)
     missing = _devices.why_not(given.device)
-    if missing:
+    if missing and not getattr(given, "draw", None):
         parser.exit(1, f"not measured: {missing}\n")
     if given.device != "cuda" and not given.quick:
         parser.error("times of an emulated device mean nothing: add --quick")
@@ -163,14 +203,24 @@ def options(about, quick, argv):
 
 
 def main(argv=None):
-    given, results = options(__doc__.split("\n")[0], "70 contacts", argv)
+    parser = parser_of(__doc__.split("\n")[0], "70 contacts")
+    parser.add_argument("--draw", type=Path, metavar="CSV", help="draw what was measured before")
+    given, results = options(parser, argv)
+    path = given.draw or measure(given, results)
+    print(pages.picture(path.with_suffix(".png"), draw, pages.read(path)))
+
+
+def measure(given, results):
+    """Measure all variants, and return the CSV."""
     sizes = (70,) if given.quick else [size for size in SIZES if size <= given.most]
     rows = []
     for contacts in sizes:
         for dtype in (np.float32, np.float64):
             rows += measured(contacts, dtype, given.device)
         print(contacts, flush=True)
-    print(common.write_csv("kernels", rows, results))
+    path = common.write_csv("kernels", rows, results)
+    print(path)
+    return path
 
 
 if __name__ == "__main__":

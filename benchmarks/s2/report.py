@@ -219,6 +219,99 @@ def dense_claims(rows):
     return pages.sentences(text, {})
 
 
+# ---- S2's kernels --------------------------------------------------------------------------------
+
+
+class KernelTimes:
+    """Milliseconds of an iteration of one variant by contacts, in one precision."""
+
+    def __init__(self, rows, variant, precision="float64"):
+        own = [row for row in rows if (row["variant"], row["precision"]) == (variant, precision)]
+        self.rows = sorted(own, key=lambda row: int(row["contacts"]))
+        self.ms = np.array([float(row["ms_median"]) for row in self.rows])
+
+    def over(self, other):
+        """The ratios to another's, "2 times (1.9 to 2.1)"."""
+        return spread(self.ms / other.ms)
+
+    def largest(self, key):
+        return float(self.rows[-1][key])
+
+
+def kernels_table(rows):
+    """A line for each variant and precision, a column for each number of contacts."""
+    sizes = sorted({int(row["contacts"]) for row in rows})
+    head = ["variant", "precision", *(f"{size:,} contacts" for size in sizes), "GB/s", "ULP, most"]
+    lines = [head, ["---", "---"] + ["---:"] * (len(head) - 2)]
+    for precision in dict.fromkeys(row["precision"] for row in rows):
+        for variant in dict.fromkeys(row["variant"] for row in rows):
+            own = KernelTimes(rows, variant, precision)
+            times = [pages.cell("time", ms / 1e3) for ms in own.ms]
+            ulp = max(float(row["ulp"]) for row in own.rows)
+            ends = [f"{own.largest('gb_per_s'):,.0f}", f"{ulp:,.0f}"]
+            lines.append([variant, precision, *times, *ends])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def kernels_claims(rows):
+    """S2's statements on figure 6.1, each with ours."""
+    best = KernelTimes(rows, "JOR 5")
+    others = ("JOR 1", "JOR 2", "JOR 3", "JOR 4", "JOR 5, not aligned")
+    told = {name: KernelTimes(rows, name).over(best) for name in others}
+    full = [KernelTimes(rows, f"full SOR {i}").over(best) for i in (1, 2)]
+    relaxed = [KernelTimes(rows, f"relaxed SOR {i}") for i in (1, 2, 4)]
+    finite = not any(int(row["not_finite"]) for row in rows)
+    sizes = [int(row["contacts"]) for row in best.rows]
+    text = f"""
+        *Variants 1, 2, 4 and 5 of JOR take the same time (S2, double precision).* Over variant 5,
+        here: variant 1 {told["JOR 1"]}, 2 {told["JOR 2"]}, 4 {told["JOR 4"]}. In S2's own kernels a
+        block has 126 to 192 rows: {3 * sizes[-1]:,} rows are {3 * sizes[-1] // 192} to
+        {-(-3 * sizes[-1] // 126)} blocks, fewer than an H100 has multiprocessors (132).
+
+        *Variant 3 jumps, because its blocks begin at multiples of 126 rows (S2).* Over variant 5,
+        here: {told["JOR 3"]}.
+
+        *Columns that are not aligned take longer (S2).* Over aligned ones, here:
+        {told["JOR 5, not aligned"]}.
+
+        *Memory bound: double precision takes 2 times as long as single (S2, variant 5).* Here:
+        {best.over(KernelTimes(rows, "JOR 5", "float32"))}.
+
+        *Full SOR takes 2 times as long as variant 5 of JOR, both variants of it alike (S2).* Here:
+        {full[0]} and {full[1]}.
+
+        *Relaxed SOR of 128 comes close to JOR, that of 4 takes what full SOR takes, that of 2 more
+        (S2).* Over full SOR 1, here: of 2 {relaxed[0].over(KernelTimes(rows, "full SOR 1"))}, of 4
+        {relaxed[1].over(KernelTimes(rows, "full SOR 1"))}; of 128 over JOR 5:
+        {relaxed[2].over(best)}.
+
+        *170 of 192 GB/s (S2, variant 5).* Here {best.largest("gb_per_s"):,.0f} GB/s with
+        {sizes[-1]:,} contacts.
+
+        *Cross-check (S2, section 3.7.1).* Against the same iteration one after another in double
+        precision: at most {max(float(row["ulp"]) for row in rows):,.0f} ULP of a contact's largest
+        impulse after 10 iterations. {"All" if finite else "Not all"} numbers are finite.
+    """
+    return pages.sentences(text, {})
+
+
+def kernels_section(folder):
+    """The section of S2's kernels, of this machine or of another one, which it names."""
+    path = pages.csv_of("kernels", folder)
+    if path is None:
+        return "Not measured yet: `python benchmarks/s2/kernels.py`."
+    rows = pages.read(path)
+    link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
+    return "\n\n".join(
+        [
+            pages.measured_with(path.parent.parent.name, rows),
+            kernels_table(rows),
+            f"![The time of an iteration by S2's kernels]({link})",
+            pages.as_list(kernels_claims(rows)),
+        ]
+    )
+
+
 # ---- parts of full SOR ---------------------------------------------------------------------------
 
 PARTS = pages.Layout(
@@ -346,6 +439,7 @@ def filled(text, folder):
             "measured": lambda: pages.measured_with(folder.parent.name, rows),
             "spheres": lambda: "\n\n".join([table(rows), image, pages.as_list(claims(rows))]),
             "dense": lambda: section("dense", folder),
+            "kernels": lambda: kernels_section(folder),
             "parts": lambda: section("parts", folder),
         },
     )

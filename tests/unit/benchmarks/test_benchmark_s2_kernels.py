@@ -13,6 +13,7 @@ from repository import BENCHMARKS
 
 @pytest.fixture(scope="module")
 def script():
+    pytest.importorskip("matplotlib")
     with importing_from(BENCHMARKS / "s2"):
         import kernels
 
@@ -42,6 +43,18 @@ def test_times_of_an_emulated_device_are_not_stored(script, capsys):
     with pytest.raises(SystemExit):
         script.main(["--device", "cuda-emulated"])
     assert "add --quick" in capsys.readouterr().err
+
+
+def test_variants_have_a_picture(script, tmp_path):
+    path = tmp_path / "kernels.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("precision", "variant", "contacts", "ms_median"))
+        for i, variant in enumerate(script.VARIANTS):
+            for contacts in (100, 200):
+                writer.writerow(("float64", variant.name, contacts, 0.01 * contacts * (i + 1)))
+    script.main(["--draw", str(path)])
+    assert path.with_suffix(".png").stat().st_size > 10_000
 
 
 @pytest.fixture(scope="module")
