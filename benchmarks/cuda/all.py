@@ -4,7 +4,8 @@ Runs the scripts below one after another, each with cases that take a minute or 
 with a GPU and 16 cores, and goes on after one that fails. After `--budget` seconds nothing new
 starts, and a script that still runs a minute later is ended. CSV files of the same name are joined
 and written to `--results`; the scripts of S2 and S4 write theirs to results/<machine>/s2 and s4, as
-they do by themselves. The goals come last: reached, missed or not measured.
+they do by themselves. The goals come last, and go to cuda_goals.csv: reached, missed or not
+measured.
 
     python benchmarks/cuda/all.py [--budget 420] [--results FOLDER] [--device cuda]
 
@@ -25,11 +26,11 @@ from typing import NamedTuple
 import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from common import RESULTS, devices, machine
+from common import RESULTS, devices, machine, write_csv
 
 SCRIPTS = Path(__file__).parents[1]
 GRACE = 60.0  # seconds that a script may go on after the budget
-GOAL = re.compile(r"^(.*: \w+)( = .*: (?:reached|MISSED)|: not measured)$")
+GOAL = re.compile(r"^(.*: \w+)( = (\S+), goal ([<>]=) (\S+): (reached|MISSED)|: not measured)$")
 
 
 class Step(NamedTuple):
@@ -114,6 +115,23 @@ def goals_of(outputs):
     return list(found.values())
 
 
+def goal_rows(sentences):
+    """Return the same as rows of a table."""
+    rows = []
+    for sentence in sentences:
+        name, told, measured, sign, limit, verdict = GOAL.match(sentence).groups("")
+        known = told.startswith(" = ")
+        rows.append(
+            {
+                "goal": name,
+                "measured": measured,
+                "limit": f"{sign} {limit}" if known else "",
+                "verdict": verdict.lower() if known else "not measured",
+            }
+        )
+    return rows
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--budget", type=float, default=420.0, help="seconds; then nothing starts")
@@ -143,7 +161,9 @@ def main(argv=None):
             for each in sorted({path.name for path in files}):
                 joined([path for path in files if path.name == each], given.results)
             print(f"{time.monotonic() - begun:.0f} s", flush=True)
-    print("---- goals", *goals_of(outputs), sep="\n")
+    goals = goals_of(outputs)
+    write_csv("cuda_goals", goal_rows(goals), given.results)
+    print("---- goals", *goals, sep="\n")
     print("---- failed", *failed, sep="\n")
     print(given.results)
 

@@ -201,5 +201,10 @@ def test_all_scripts_go_on_after_a_failure_and_stop_after_the_budget(tmp_path, m
         assert "---- goals\nproblems 33: sweep_rate = 2, goal >= 15.0: MISSED\nrows 300" in told
         assert told.count("exit status 1") == 3
         assert len((tmp_path / "batch.csv").read_text("utf-8").splitlines()) == 3
+        goals = list(csv.DictReader((tmp_path / "cuda_goals.csv").read_text("utf-8").splitlines()))
+        assert [tuple(row.values())[:4] for row in goals] == [
+            ("problems 33: sweep_rate", "2", ">= 15.0", "missed"),
+            ("rows 300: graph_share", "", "", "not measured"),
+        ]
         everything.main([*arguments, "--budget", "0"])
         assert capsys.readouterr().out.count("not started") == len(everything.STEPS)
