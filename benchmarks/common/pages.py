@@ -25,6 +25,7 @@ from common import teams
 mpl.use("Agg")
 
 from matplotlib import pyplot
+from matplotlib.ticker import LogLocator, NullLocator
 
 _DPI = 110
 _BLOCK = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
@@ -262,6 +263,15 @@ def panels(titles, width=4.6, height=3.9, columns=3, **options):
     for ax in flat[len(titles) :]:
         ax.set_visible(False)
     return figure, flat[: len(titles)]
+
+
+def logarithmic(ax, name, subs=(1, 2, 5)):
+    """Make the axis "x" or "y" logarithmic, with numbers at these multiples of powers of ten."""
+    ax.set(**{f"{name}scale": "log"})
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 # ---- pages --------------------------------------------------------------------------------------

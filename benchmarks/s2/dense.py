@@ -9,6 +9,7 @@ cross-check of S2 section 3.7.1: how many floats lie between two results at most
 all are finite. Writes dense.csv and dense.png; `report.py` renews docs/s2.md.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/s2/dense.py [100 400 4400] [--device cuda] [--quick]
+    python benchmarks/s2/dense.py --draw DENSE.csv          # the picture alone
 
 NumPy's time is that of the processor, on one core if OpenBLAS is told so.
 
@@ -236,26 +237,33 @@ def draw(rows):
         line(axes[2], own, "break_even", **look)
     for ax, what in zip(axes, ("dotted: device", "dotted: device", "eq. 6.1"), strict=True):
         ax.set_xlabel(f"contacts; {what}")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
         if not ax.lines:
             ax.text(0.5, 0.5, "not measured", transform=ax.transAxes, ha="center")
+            ax.set(xticks=(), yticks=())
+            continue
+        pages.logarithmic(ax, "x")
+        pages.logarithmic(ax, "y", (1, 2, 5) if ax is axes[0] else (1, 1.2, 1.5, 2, 3, 5, 8))
     axes[0].legend(fontsize=7)
     return figure
 
 
 def line(ax, rows, key, scale=1.0, **look):
-    known = [row for row in rows if row.get(key) is not None]
+    known = [row for row in rows if row.get(key) not in (None, "")]
     if known:
-        ax.plot([r["contacts"] for r in known], [scale * r[key] for r in known], **look)
+        contacts = [int(row["contacts"]) for row in known]
+        ax.plot(contacts, [scale * float(row[key]) for row in known], **look)
 
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("sizes", type=int, nargs="*", default=SIZES, metavar="contacts")
     parser.add_argument("--quick", action="store_true", help="small, to build/benchmarks")
+    parser.add_argument("--draw", type=Path, metavar="CSV", help="draw what was measured before")
     devices.add_option(parser)
     given = parser.parse_args(argv)
+    if given.draw:
+        print(pages.picture(given.draw.with_suffix(".png"), draw, pages.read(given.draw)))
+        return
     folder = ROOT / "build" / "benchmarks" if given.quick else common.RESULTS / common.machine()
     run = Run(folder / "s2", tuple(given.sizes), given.device, clocks.free_cores())
     measure(run._replace(sizes=(4, 10), runs=1) if given.quick else run)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.ticker import LogLocator
 
 import contactsolve as cs
 from contactsolve import _devices
@@ -169,11 +168,9 @@ def draw(rows):
                 contacts = [int(row["contacts"]) for row in own]
                 times = [float(row["ms_median"]) for row in own]
                 ax.plot(contacts, times, style.marker + "-", color=style.color, ms=4, label=name)
-            ax.set(xscale="log", yscale="log", xlabel="contacts", ylabel="ms of an iteration")
-            ax.set_xticks(contacts, map(str, contacts))
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            ax.yaxis.set_major_formatter("{x:g}")
-            ax.minorticks_off()
+            ax.set(xlabel="contacts", ylabel="ms of an iteration")
+            pages.logarithmic(ax, "x")
+            pages.logarithmic(ax, "y")
             ax.legend(fontsize=7)
     return figure
 
