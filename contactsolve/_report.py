@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -264,17 +264,6 @@ class ProgressBar:
         self._bar.close()
 
 
-@contextmanager
-def progress_bar(columns: tuple[str, ...], progress: bool | float) -> Iterator[ProgressBar | None]:
-    """Show a bar meanwhile; none where `progress` is False."""
-    bar = ProgressBar(columns, progress) if progress else None
-    try:
-        yield bar
-    finally:
-        if bar is not None:
-            bar.close()
-
-
 class BatchBar:
     """A tqdm bar that the C library may call with the number of problems that have ended."""
 
@@ -286,6 +275,23 @@ class BatchBar:
 
     def close(self) -> None:
         self._bar.close()
+
+
+_About = TypeVar("_About")
+_Bar = TypeVar("_Bar", ProgressBar, BatchBar)
+
+
+@contextmanager
+def bar_of(
+    kind: Callable[[_About, bool | float], _Bar], about: _About, progress: bool | float
+) -> Iterator[_Bar | None]:
+    """Show such a bar meanwhile; none where `progress` is False."""
+    bar = kind(about, progress) if progress else None
+    try:
+        yield bar
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 class RunBar:

@@ -14,7 +14,7 @@ from ._arrays import index as integer
 from ._arrays import index_array, real_array
 from ._batch_layout import BatchLayout, layout_of_problems, layout_of_stacks
 from ._options import dtype_name, explain, flag, for_library, relative_tolerance
-from ._report import BatchBar
+from ._report import BatchBar, bar_of
 from .problem import Problem
 from .result import History
 from .sets import Set
@@ -338,17 +338,13 @@ def solve_batch(
     recorded = _recorded(record, len(layout))
     start = None if initial is None else layout.joined(_flat_of(initial, layout))
 
-    # Solve, with the progress bar closed at the end in any case.
-    bar = BatchBar(len(layout), progress) if progress else None
     try:
-        answer = _solved(layout, options, start, recorded, _PER.index(per), bar)
+        with bar_of(BatchBar, len(layout), progress) as bar:
+            answer = _solved(layout, options, start, recorded, _PER.index(per), bar)
     except ValueError as error:
         raise _of_problem(layout, options, explain(given, error)) from None
     except (TypeError, OverflowError) as error:
         raise explain(given, error) from None
-    finally:
-        if bar is not None:
-            bar.close()
     return BatchResult(layout, answer, recorded)
 
 

@@ -34,7 +34,7 @@ from ._options import (
     names_of,
     relative_tolerance,
 )
-from ._report import ProgressBar, progress_bar
+from ._report import ProgressBar, bar_of
 from ._result_values import DeviceResultValues, ResultValues
 from ._suggestions import refuse_unknown
 from .orders import chosen
@@ -605,7 +605,7 @@ class Solver:
             values, own_b, parameters = self._solve_there(b, mu, initial, callback, progress)
         else:
             start = self._start(b, mu, initial, callback)
-            with progress_bar(self._described.columns, progress) as bar:
+            with bar_of(ProgressBar, self._described.columns, progress) as bar:
                 answer = self._run(start, callback, bar, None)
             self._last = answer, None
             values = self._values_of(answer, initial is not None)
@@ -649,7 +649,7 @@ class Solver:
         start = self._start(rest[0], mu, rest[1], callback)
         own_b: DeviceArray | np.ndarray | None = start.b if placed.b is None else placed.b
         there: tuple[int, int, int] | None = placed.addresses()
-        with progress_bar(self._described.columns, progress) as bar:
+        with bar_of(ProgressBar, self._described.columns, progress) as bar:
             answer = self._run(start, callback, bar, there)
 
             # Where the processor has part in the solve, arrays pass through its memory: b and the

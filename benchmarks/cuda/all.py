@@ -119,14 +119,13 @@ def goal_rows(sentences):
     """Return the same as rows of a table."""
     rows = []
     for sentence in sentences:
-        name, told, measured, sign, limit, verdict = GOAL.match(sentence).groups("")
-        known = told.startswith(" = ")
+        name, _, measured, sign, limit, verdict = GOAL.match(sentence).groups("")
         rows.append(
             {
                 "goal": name,
                 "measured": measured,
-                "limit": f"{sign} {limit}" if known else "",
-                "verdict": verdict.lower() if known else "not measured",
+                "limit": f"{sign} {limit}".strip(),
+                "verdict": verdict.lower() or "not measured",
             }
         )
     return rows

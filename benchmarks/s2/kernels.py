@@ -187,23 +187,22 @@ def parser_of(about, quick):
     return parser
 
 
-def options(parser, argv):
-    """The options that were given, and the folder of results."""
-    given = parser.parse_args(argv)
+def results_of(parser, given):
+    """The folder of results; ends where the device that was given cannot be measured."""
     missing = _devices.why_not(given.device)
-    if missing and not getattr(given, "draw", None):
+    if missing:
         parser.exit(1, f"not measured: {missing}\n")
     if given.device != "cuda" and not given.quick:
         parser.error("times of an emulated device mean nothing: add --quick")
     results = ROOT / "build" / "benchmarks" if given.quick else common.RESULTS / common.machine()
-    return given, results / "s2"
+    return results / "s2"
 
 
 def main(argv=None):
     parser = parser_of(__doc__.split("\n")[0], "70 contacts")
     parser.add_argument("--draw", type=Path, metavar="CSV", help="draw what was measured before")
-    given, results = options(parser, argv)
-    path = given.draw or measure(given, results)
+    given = parser.parse_args(argv)
+    path = given.draw or measure(given, results_of(parser, given))
     print(pages.picture(path.with_suffix(".png"), draw, pages.read(path)))
 
 

@@ -149,9 +149,9 @@ def stack(ax, rows, scales):
 
 
 def main(argv=None):
-    given, results = kernels.options(
-        kernels.parser_of(__doc__.split("\n")[0], "small, one run"), argv
-    )
+    parser = kernels.parser_of(__doc__.split("\n")[0], "small, one run")
+    given = parser.parse_args(argv)
+    results = kernels.results_of(parser, given)
     sizes = QUICK if given.quick else [size for size in SIZES if size <= given.most]
     measure(sizes, given.device, results, 1 if given.quick else RUNS)
 

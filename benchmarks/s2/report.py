@@ -295,23 +295,6 @@ def kernels_claims(rows):
     return pages.sentences(text, {})
 
 
-def kernels_section(folder):
-    """The section of S2's kernels, of this machine or of another one, which it names."""
-    path = pages.csv_of("kernels", folder)
-    if path is None:
-        return "Not measured yet: `python benchmarks/s2/kernels.py`."
-    rows = pages.read(path)
-    link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
-    return "\n\n".join(
-        [
-            pages.measured_with(path.parent.parent.name, rows),
-            kernels_table(rows),
-            f"![The time of an iteration by S2's kernels]({link})",
-            pages.as_list(kernels_claims(rows)),
-        ]
-    )
-
-
 # ---- parts of full SOR ---------------------------------------------------------------------------
 
 PARTS = pages.Layout(
@@ -415,13 +398,29 @@ def section(name, folder):
     if path is None:
         return pages.section(BOOK, name, folder)
     rows = whole(layout, pages.read(path))
+    table = pages.as_markdown(layout, rows)
+    return shown(path, rows, table, layout.title, remarks(name, rows))
+
+
+def kernels_section(folder):
+    """The same of S2's kernels, whose table has a column for each number of contacts."""
+    path = pages.csv_of("kernels", folder)
+    if path is None:
+        return "Not measured yet: `python benchmarks/s2/kernels.py`."
+    rows = pages.read(path)
+    title = "The time of an iteration by S2's kernels"
+    return shown(path, rows, kernels_table(rows), title, kernels_claims(rows))
+
+
+def shown(path, rows, table, title, sentences):
+    """Where a CSV was measured, its table, its picture, and sentences."""
     link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
     return "\n\n".join(
         [
             pages.measured_with(path.parent.parent.name, rows),
-            pages.as_markdown(layout, rows),
-            f"![{layout.title}]({link})",
-            pages.as_list(remarks(name, rows)),
+            table,
+            f"![{title}]({link})",
+            pages.as_list(sentences),
         ]
     )
 

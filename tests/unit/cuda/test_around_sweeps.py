@@ -74,6 +74,23 @@ def test_a_repeated_solve_moves_its_impulses_and_small_reports(spheres, dtype):
     assert of_mu.uploaded <= (problem.b.size + problem.contacts) * NUMBER + STATE * of_mu.uploads
 
 
+@pytest.mark.parametrize(("check_every", "copies"), [(10, 3), (1, 4)])
+@pytest.mark.parametrize("options", [COLORED, {"method": "jacobi", "scheme": "dense"}])
+@pytest.mark.parametrize("stop", ["delta_norm", "delta_element"])
+def test_changes_of_impulses_are_measured_by_the_processor(
+    spheres, stop, options, check_every, copies
+):
+    """It gets them before and after each sweep, with a report, and a measure at each check."""
+    options = {**options, "stop": stop, "rtol": 1e-3, "check_every": check_every, **EMULATED}
+    solver = cs.Solver(copied(spheres), **options)
+    solver.solve()
+    with asked() as again:
+        sweeps = solver.solve().iterations
+    assert sweeps > 20
+    assert copies <= again.downloads / sweeps < copies + 0.5
+    assert 3 <= again.waits / sweeps < 7.5
+
+
 def test_what_nobody_reads_stays_on_the_device(spheres):
     solver = cs.Solver(copied(spheres), **COLORED, rtol=1e-6, **EMULATED)
     with asked() as of_solve:
