@@ -4,7 +4,10 @@ import gc
 import os
 import signal
 import zlib
+from collections import defaultdict
 from pathlib import Path
+
+import pytest
 
 # Where tests run beside each other, threads that wait must leave the processor to the others.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -22,21 +25,42 @@ def pytest_collection_finish():
 
 
 def pytest_addoption(parser):
-    what = "run this third of the tests; which one a test is in depends on its name alone"
-    parser.addoption("--third", type=int, choices=range(3), help=what)
+    what = "run share K, from 0, of N shares; which one a test is in depends on its name alone"
+    parser.addoption("--share", type=share, metavar="K/N", help=what)
     what = "leave out the test functions that this file names, but for the tests with a plus"
     parser.addoption("--without", type=Path, metavar="FILE", help=what)
 
 
-def third_of(item):
+def share(text):
+    """The numbers of ``K/N``; a ValueError is an error of the command line."""
+    number, of = map(int, text.split("/"))
+    if not 0 <= number < of:
+        raise ValueError
+    return number, of
+
+
+def number_of(item):
     """Tests that share the copy of the library with its additions, a build, stay together."""
     together = "extended" in getattr(item, "fixturenames", ())
     name = item.path.stem if together else f"{item.path.stem}::{item.name}"
-    return zlib.crc32(name.encode()) % 3
+    return zlib.crc32(name.encode())
 
 
 def function_of(item):
     return item.nodeid.partition("[")[0]
+
+
+def mark_samples(items):
+    """Of a function marked ``sampled(n)``, all cases but one in n are slow."""
+    sampled = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            sampled[function_of(item)].append(item)
+    for cases in sampled.values():
+        (n,) = cases[0].get_closest_marker("sampled").args
+        cases.sort(key=number_of)
+        for item in cases[-(-len(cases) // n) :]:
+            item.add_marker(pytest.mark.slow)
 
 
 def keep(config, items, wanted):
@@ -44,10 +68,12 @@ def keep(config, items, wanted):
     items[:] = [item for item in items if wanted(item)]
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m "not slow" chooses
 def pytest_collection_modifyitems(config, items):
-    third = config.getoption("third")
-    if third is not None:
-        keep(config, items, lambda item: third_of(item) == third)
+    mark_samples(items)
+    if config.getoption("share"):
+        number, of = config.getoption("share")
+        keep(config, items, lambda item: number_of(item) % of == number)
 
     without = config.getoption("without")
     if without is not None:

@@ -17,6 +17,7 @@ def seed_of(kind, shape):
     return np.random.default_rng([KINDS.index(kind), SHAPES.index(shape)])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_contact_at_a_known_time_is_missed(kind, shape):

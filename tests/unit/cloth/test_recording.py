@@ -232,6 +232,7 @@ def test_a_file_is_readable_while_it_is_written(path):
 # ---- going on from frames ------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.threads
 @pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
 @pytest.mark.parametrize("newton", [1, 2])

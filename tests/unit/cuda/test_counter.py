@@ -44,6 +44,7 @@ def same(one, two):
     np.testing.assert_allclose(one.history["merit"], two.history["merit"], rtol=1e-13)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", SCENARIOS)

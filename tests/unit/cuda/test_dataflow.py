@@ -34,6 +34,7 @@ def sweep(problem, way, sweeps=20, **options):
     return swept(problem, way, sweeps, **{**own, **options})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -65,6 +66,7 @@ def test_neither_turns_nor_blocks_matter(blocks):
 LITTLE = {"float32": (26_000, 40_000), "float64": (44_000, 60_000), "mixed": (34_000, 50_000)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -45,6 +45,7 @@ def test_every_set_has_bounds():
     assert {name for name, _ in CASES} == set(sets.names()) - {"support_function"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("precision", prox_ulp.PRECISIONS)
 @pytest.mark.parametrize("key", CASES, ids=lambda key: f"{key[0]}-{key[1]}")
 def test_errors_are_within_their_bounds(key, precision):
@@ -55,6 +56,7 @@ def test_errors_are_within_their_bounds(key, precision):
         assert prox_ulp.errors(case, z, got, made.project(z)).max() <= bound, kernel
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("key", CASES, ids=lambda key: f"{key[0]}-{key[1]}")
 def test_all_kernels_have_the_same_bits(key):
     """In single precision; only searched and exact sets have those of double precision, too."""

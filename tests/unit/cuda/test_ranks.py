@@ -63,6 +63,7 @@ def require_equal(reference, problem, ranks, order, **options):
             assert np.array_equal(ours, theirs, equal_nan=True), column
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("name", CASES)
 def test_bits_do_not_depend_on_ranks(name, ranks):

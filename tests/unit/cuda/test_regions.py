@@ -36,6 +36,7 @@ def sweep(problem, way, sweeps=11, regions=3, **options):
     return swept(problem, way, sweeps, **{**own, **options})
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "mixed"])
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -43,6 +43,7 @@ def clique(bodies: int) -> cs.Problem:
 CASES = {**PROBLEMS, "clique": lambda: clique(75)}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", CASES)

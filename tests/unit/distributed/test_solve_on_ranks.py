@@ -54,6 +54,7 @@ def require_equal(problem, labels, ranks, order, parts=PARTS, **options):
 # ---- bits ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("name", CASES)
 def test_bits_do_not_depend_on_ranks(name, ranks):
@@ -66,6 +67,7 @@ def test_bits_do_not_depend_on_ranks(name, ranks):
         raise
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("order", ["colored", CHECKERBOARD, CONCURRENT, BOTH])
 @pytest.mark.parametrize(
     "scene", ["disc_pyramid", "log_tower", "chain", "crane", "folded_cloth", "ball_grid", "random"]

@@ -81,6 +81,7 @@ def assert_equal(found, wanted):
 # ---- bits ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GOING_ON)
 def test_bits_are_those_of_one_solve(tmp_path, name):
     """A solve stopped by max_iterations goes on, with more ranks and with fewer."""
@@ -99,6 +100,7 @@ def test_bits_are_those_of_one_solve(tmp_path, name):
         assert_equal(found, whole)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", ["gauss_seidel", "chebyshev"])
 @pytest.mark.parametrize("scene", ["disc_pyramid", "log_tower", "chain", "crane", "folded_cloth"])
 def test_bits_of_scenes(tmp_path, scene, method):
@@ -265,6 +267,7 @@ def test_a_failure_to_write_ends_the_solve_on_all_ranks_and_leaves_the_former_fi
     assert_equal(solved(2, problem, labels, "partition", resume=path, **given), whole)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("given", "message"),
     [

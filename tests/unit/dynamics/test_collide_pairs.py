@@ -123,6 +123,7 @@ def check_pair(shapes, position, orientation, rng):
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_random_pairs(kinds):
     rng = np.random.default_rng(list(map(ord, "".join(kinds))))
@@ -180,6 +181,7 @@ TURNS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_aligned_pairs(kinds):
     """Parallel and coincident faces, edges, axes and centres, which random pairs never have."""

@@ -62,6 +62,7 @@ def reach(name, kind, seed):
     assert residual(problem, sets, result.impulses) <= rtol * (1 + 1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_random_problems(name, kind):
     for seed in range(4):

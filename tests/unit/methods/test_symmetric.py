@@ -144,6 +144,7 @@ def test_a_restored_iterate_goes_on_in_its_own_direction(growth, halvings, schem
     assert result.info["rollbacks"] == halvings
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", ALL)
 @pytest.mark.parametrize("dtype", ("float64", "float32"))
 def test_threads_do_not_change_a_bit(scheme, dtype):

@@ -25,6 +25,7 @@ def ways(function):
     return pytest.mark.parametrize(("method", "engine"), WAYS)(function)
 
 
+@pytest.mark.sampled(3)
 @ways
 def test_small_problems_against_all_index_sets(method, engine):
     rng = np.random.default_rng(1)
@@ -71,6 +72,7 @@ def solved_or_refused(A, b, lo, hi, **options):
         return None
 
 
+@pytest.mark.sampled(4)
 @ways
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_called_right_is_right(method, engine, kind):
@@ -216,6 +218,7 @@ def many_islands(rng, islands=60):
     return A[np.ix_(order, order)], b, lo, hi
 
 
+@pytest.mark.sampled(3)
 @ways
 def test_threads_change_nothing(method, engine):
     A, b, lo, hi = many_islands(np.random.default_rng(21))

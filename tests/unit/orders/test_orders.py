@@ -202,6 +202,7 @@ def test_s1_naive_ranges_lose_quality():
     assert result.history.last("quality") == pytest.approx(305.8, rel=1e-3)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", MANY)
 def test_threads_do_not_change_a_bit(name, scheme):

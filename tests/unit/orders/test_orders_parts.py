@@ -60,6 +60,7 @@ def check(case, problem, order, stages, scheme, parts=8, dtype="float64"):
 # ---- partitions ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("border", BORDERS)
 @pytest.mark.parametrize("scheme", EXACT_SCHEMES)
 def test_a_partition_is_gauss_seidel_in_its_order(border, scheme):

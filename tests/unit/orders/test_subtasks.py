@@ -190,6 +190,7 @@ def grid():
     return problem
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", kinds_of_order())
 def test_one_hash_from_one_to_eight_threads(name, scheme, grid):

@@ -221,6 +221,7 @@ def conflicts_of(problem):
     return touching @ touching.T > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.threads
 @pytest.mark.parametrize("name", ORDERS)
 def test_every_order_solves_and_has_the_same_bits_on_threads(cloth_like, name):

@@ -157,6 +157,7 @@ TAKERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize(("form", "change", "message"), CASES)
 def test_wrong_structures_are_named(taker, form, change, message):

@@ -214,6 +214,7 @@ def test_one_run_gives_all_that_is_shown(method):
         assert row.natural_map_scaled <= 1e-6
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", cs.methods.names())
 def test_runs_to_a_target_are_repeated_bit_by_bit(method):
     problem = taken_by(method)
@@ -223,6 +224,7 @@ def test_runs_to_a_target_are_repeated_bit_by_bit(method):
         assert row.tested == (row.natural_map if until == 1e-6 else row.quality)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", cs.methods.names())
 def test_what_is_recorded_changes_nothing(method):
     """Nor does how often: what a method knows of its iterates is what it asked for itself."""

@@ -161,6 +161,7 @@ BLOCK_OPTIONS = list(
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("set_name", "rows"), SETS)
 def test_block_sweeps_against_the_reference(set_name, rows):
     """Every third combination of the options, another third for each set, after two sweeps."""
@@ -188,6 +189,7 @@ def test_block_sweeps_against_the_reference(set_name, rows):
         assert not [line for line in result.info["warnings"] if "inner" in line]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ("float64", "float32"))
 @pytest.mark.parametrize("scheme", ("matrix", "factorized"))
 @pytest.mark.parametrize(("set_name", "rows"), SETS)

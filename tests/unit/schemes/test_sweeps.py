@@ -160,6 +160,7 @@ def assert_velocities_agree(result, reference: ReferenceProblem) -> None:
         )
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dof", (1, 3, 6))
 @pytest.mark.parametrize(("set_name", "rows"), SET_ROWS)
@@ -213,6 +214,7 @@ OPTION_VALUES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", pairwise(OPTION_VALUES, 3), ids=case_name)
 def test_options_in_pairs(case):
     case = dict(case)
@@ -282,6 +284,7 @@ def unsymmetric_problem(set_name: str, rows: int):
     return arrays, matrix, ReferenceProblem.from_delassus(matrix, arrays)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", DELASSUS_FORMS)
 @pytest.mark.parametrize(("set_name", "rows"), SET_ROWS)
 def test_sweeps_over_a_given_matrix(set_name, rows, form):

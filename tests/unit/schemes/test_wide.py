@@ -74,6 +74,7 @@ def assert_as_scalar(problem: cs.Problem, instructions: str, units: float, **opt
     assert residuals[0] == pytest.approx(residuals[1], rel=units * EPSILON[dtype])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", WIDE_DTYPES)
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("order", ORDERS)

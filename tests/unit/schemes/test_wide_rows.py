@@ -71,6 +71,7 @@ def assert_as_scalar(problem, instructions, units, **options) -> None:
     assert residuals[0] == pytest.approx(residuals[1], rel=tolerance)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("set_name", "rows"), SET_ROWS)
@@ -229,6 +230,7 @@ def test_what_does_not_fit_is_visited_one_number_after_another(instructions):
             assert_close(flat(wide.impulses), flat(scalar.impulses), 1e-10, f"{kernel}, {scheme}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("order", ("colored", "ranges"))

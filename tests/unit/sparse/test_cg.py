@@ -200,6 +200,7 @@ def test_a_preconditioner_serves_one_solve_after_another(matrix):
 # ---- rounding ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["block_ssor", "jacobi", "cholesky", "multigrid"])
 def test_no_tolerance_makes_the_result_worse(matrix, system, kind, dtype):
@@ -212,6 +213,7 @@ def test_no_tolerance_makes_the_result_worse(matrix, system, kind, dtype):
         assert true_residual(matrix, b, result.x) <= max(20 * direct, rtol * np.linalg.norm(b))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["jacobi", "cholesky", "multigrid", "block_ssor"])
 def test_a_definite_matrix_is_never_called_indefinite(matrix, system, kind, dtype):

@@ -42,6 +42,7 @@ CASES = [("one", "float64"), ("three", "float32"), ("unequal", "float64"), ("une
 CASES += [("more than vertices", "float64"), ("more than vertices", "float32")]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("parts", "dtype"), CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_symmetric_and_positive_definite(kind, parts, dtype):
