@@ -1,5 +1,6 @@
 """Which tests the marker ``sampled`` and the options of tests/conftest.py choose."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -36,8 +37,13 @@ def chosen(tmp_path_factory):
 
     def names(*arguments):
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments]
-        options = ["-p", "no:cacheprovider", "-p", "no:xdist"]
-        done = subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, "-p", "no:cacheprovider"],
+            cwd=folder,
+            env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
 
