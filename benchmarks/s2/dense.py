@@ -6,8 +6,8 @@ of iterations. Each size has 5 random problems of a fixed seed, with 10 iteratio
 for T λ + d (by OpenBLAS) and the prox, on one core and, in a process of its own, on all (S2's
 variant 7); GFLOPS and the bytes of T a second; on a device the times of allocation and copies, with
 the iterations that pay for them (eq. 6.1), and the speed-ups; the cross-check of S2 section 3.7.1:
-how many floats lie between two results at most (ULP), and whether all are finite. Writes dense.csv
-and dense.png; `report.py` renews docs/s2.md.
+how many floats lie between two results at most (ULP), and whether all are finite. Writes dense.csv,
+in which other sizes of the same device stay, and dense.png; `report.py` renews docs/s2.md.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/s2/dense.py [100 400 4400] [--device cuda] [--quick]
     python benchmarks/s2/dense.py --draw DENSE.csv          # the picture alone
@@ -57,7 +57,7 @@ class Run(NamedTuple):
 
 
 def random_problem(contacts, run):
-    """G, c and μ: the diagonal is larger than the sum of the absolute values beside it."""
+    """G and c: the diagonal is larger than the sum of the absolute values beside it."""
     rng = np.random.default_rng((SEED, contacts, run))
     G = rng.uniform(-1, 1, (3 * contacts, 3 * contacts))
     make_symmetric(G)
@@ -199,7 +199,9 @@ def one_run(contacts, number, run):
                 row["threads_s"] = timed(problem, options, dtype, threads=run.threads)[0]
             if run.device:
                 row["device_s"], _, other = timed(problem, options, dtype, device=run.device)
-            checked = cross_check(impulses, other, dtype) if other is not None else {}
+            checked = {"finite": int(np.isfinite(impulses).all())}
+            if other is not None:
+                checked = cross_check(impulses, other, dtype)
             yield (method, dtype), {**row, **checked}
 
 
@@ -219,6 +221,7 @@ def row_of(run, contacts, method, dtype, found, memory):
     for key in ("ulp_max", "apart"):
         if key in row:
             row[key] = max(each[key] for each in found)
+    row["finite"] = min(each["finite"] for each in found)
     flops, size = 2 * n * n, dtype().nbytes * n * n  # S2 table 3.6: 2 n² − n, and n for d
     at = {place: row.get(f"{place}_s") for place in ("one", "threads", "device")}
     return {
@@ -261,20 +264,27 @@ def over(row, at, memory, flops, size):
     return found
 
 
-def rows_of(run):
-    """A row for each size, method and precision."""
-    for contacts in run.sizes:
-        found = {}
-        for number in range(run.runs):
-            for key, row in one_run(contacts, number, run):
-                found.setdefault(key, []).append(row)
-        for (method, dtype), rows in found.items():
-            size = dtype().nbytes * (3 * contacts) * (3 * contacts + 3)
-            memory = memory_of(run, size)
-            row = row_of(run, contacts, method, dtype, rows, memory)
-            told = f"{1e6 * row['one_s']:.4g} us, {row['gbs']:.3g} GB/s"
-            print(f"{contacts:5} {method:18} {dtype.__name__}  {told}", flush=True)
-            yield row
+def rows_of(contacts, run):
+    """A row for each method and precision of a size."""
+    found = {}
+    for number in range(run.runs):
+        for key, row in one_run(contacts, number, run):
+            found.setdefault(key, []).append(row)
+    for (method, dtype), rows in found.items():
+        size = dtype().nbytes * (3 * contacts) * (3 * contacts + 3)
+        memory = memory_of(run, size)
+        row = row_of(run, contacts, method, dtype, rows, memory)
+        told = f"{1e6 * row['one_s']:.4g} us, {row['gbs']:.3g} GB/s"
+        print(f"{contacts:5} {method:18} {dtype.__name__}  {told}", flush=True)
+        yield row
+
+
+def stored_with(name, rows, keys, results):
+    """Write rows to a CSV, besides those of the same device that they do not measure again."""
+    before = common.kept(name, rows, keys, results)
+    before = [row for row in before if row.get("device") == rows[0]["device"]]
+    ordered = sorted([*before, *rows], key=lambda row: int(row["contacts"]))
+    return common.write_csv(name, ordered, results)
 
 
 # ---- the picture ---------------------------------------------------------------------------------
@@ -334,10 +344,12 @@ def main(argv=None):
 
 
 def measure(run):
-    rows = list(rows_of(run))
-    path = common.write_csv("dense", rows, run.results)
+    """Measure each size; the CSV has what is known so far after each."""
+    for contacts in run.sizes:
+        rows = list(rows_of(contacts, run))
+        path = stored_with("dense", rows, ("contacts", "method", "dtype"), run.results)
     print(path)
-    print(pages.picture(path.with_suffix(".png"), draw, rows))
+    print(pages.picture(path.with_suffix(".png"), draw, pages.read(path)))
 
 
 if __name__ == "__main__":

@@ -351,14 +351,6 @@ def results_of(parser, given):
     return results / "s2"
 
 
-def stored_with(name, rows, keys, results):
-    """Write rows to a CSV, besides those of the same device that they do not measure again."""
-    before = common.kept(name, rows, keys, results)
-    before = [row for row in before if row.get("device") == rows[0]["device"]]
-    ordered = sorted([*before, *rows], key=lambda row: int(row["contacts"]))
-    return common.write_csv(name, ordered, results)
-
-
 def main(argv=None):
     parser = parser_of(__doc__.split("\n")[0], f"{QUICK[0]} contacts")
     parser.add_argument("--draw", type=Path, metavar="CSV", help="draw what was measured before")
@@ -376,7 +368,7 @@ def measure(run):
     warm_up(run.device)
     for contacts in run.sizes:
         rows = measured(contacts, run)
-        path = stored_with("kernels", rows, ("contacts", "precision", "variant"), run.results)
+        path = dense.stored_with("kernels", rows, ("contacts", "precision", "variant"), run.results)
         print(contacts, flush=True)
     print(path)
     return path

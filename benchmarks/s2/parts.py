@@ -169,7 +169,7 @@ def measure(sizes, device, results, runs):
         rows = [measured(contacts, dtype, device, runs) for dtype in dense.PRECISIONS]
         for row in rows:
             print(common.on_a_line(row), flush=True)
-        path = kernels.stored_with("parts", rows, ("contacts", "precision"), results)
+        path = dense.stored_with("parts", rows, ("contacts", "precision"), results)
     print(path)
     print(pages.picture(path.with_suffix(".png"), draw, pages.read(path)))
 

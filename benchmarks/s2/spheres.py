@@ -17,8 +17,8 @@ and of as many iterations without it. Besides, a motion of spheres is stepped on
 and with solves on the device: the time of a step, and its parts. Writes spheres_device.csv with a
 picture, and spheres_steps.csv.
 
-A folder of `--problems` that has files gives the problems, so that a machine with a GPU need not
-make the motion of the reference; a new one gets those that are sampled.
+A folder of `--problems` that has files gives the problems, or so many of them as samples are asked
+for: a machine with a GPU need not make the motion of the reference. A new one gets those sampled.
 """
 
 import argparse
@@ -418,7 +418,7 @@ def main(argv=None):
 def sampled(given):
     """Steps, problems and places of the reference; of problems that are stored, these alone."""
     if given.problems and (problems := stored(given.problems)):
-        return [], problems, None
+        return [], problems[:: -(-len(problems) // given.samples)], None
     spheres = (60, 2) if given.device else (200, 4)
 
     # A solve of the reference that ends at the cap is S2's, too.

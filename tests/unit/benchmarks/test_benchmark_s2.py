@@ -103,8 +103,10 @@ def test_problems_are_stored_by_their_steps(scripts, sampled, tmp_path):
         assert step == again
         assert np.array_equal(problem.b, loaded.b)
         assert np.array_equal(problem.bodies, loaded.bodies)
-    given = types.SimpleNamespace(problems=tmp_path / "new")
-    assert [step for step, _ in spheres.sampled(given)[1]] == [step for step, _ in problems]
+    for samples in (1, 40):
+        given = types.SimpleNamespace(problems=tmp_path / "new", samples=samples)
+        steps = [step for step, _ in spheres.sampled(given)[1]]
+        assert steps == [step for step, _ in problems][:samples]
 
 
 needs_emulation = pytest.mark.skipif(

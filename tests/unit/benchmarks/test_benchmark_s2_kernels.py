@@ -96,12 +96,12 @@ def test_other_sizes_of_the_same_device_stay(script, tmp_path):
         return {"device": device, "contacts": contacts, "precision": "float32", **more}
 
     keys = ("contacts", "precision")
-    script.stored_with("some", [row(400), row(100, ms=1)], keys, tmp_path)
-    path = script.stored_with("some", [row(100, ms=2), row(200)], keys, tmp_path)
+    script.dense.stored_with("some", [row(400), row(100, ms=1)], keys, tmp_path)
+    path = script.dense.stored_with("some", [row(100, ms=2), row(200)], keys, tmp_path)
     rows = script.pages.read(path)
     assert [row["contacts"] for row in rows] == ["100", "200", "400"]
     assert [row["ms"] for row in rows] == ["2", "", ""]
-    path = script.stored_with("some", [row(100, "another")], keys, tmp_path)
+    path = script.dense.stored_with("some", [row(100, "another")], keys, tmp_path)
     assert [row["device"] for row in script.pages.read(path)] == ["another"]
 
 
