@@ -20,6 +20,7 @@ dense.csv.
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,15 +185,15 @@ def of_processor(problem, threads):
 
 def measured(contacts, run):
     """A row for each variant and precision."""
-    processor, done, checks = {}, {}, {}
+    done, checks = {}, {}
     for number in range(run.runs):
         # G is large: the problem has copies of its own.
         G, c = dense.random_problem(contacts, number)
-        if not processor:
+        if number == 0:
             processor = of_processor(cs.Problem.from_delassus(G, c, MU), run.threads)
         for dtype in PRECISIONS:
             T, d = dense.iteration_matrix(G, c, dtype)
-            wanted = {} if checks.get((VARIANTS[0], dtype)) else references(T, d)
+            wanted = references(T, d) if number == 0 else {}
             T = by_columns(T)
             for variant in VARIANTS:
                 one = iterated(variant, T, d, run.device)
@@ -276,7 +277,7 @@ BASE = "JOR 5"  # S2 compares SOR with it
 def drawn(path, rows):
     """Draw what the rows of a CSV have values of; return the pictures."""
     return [
-        pages.picture(path.with_name(f"{figure.name}.png"), lambda own: draw(own, figure), rows)  # noqa: B023
+        pages.picture(path.with_name(f"{figure.name}.png"), partial(draw, figure=figure), rows)
         for figure in FIGURES
         if known(rows, figure.key)
     ]

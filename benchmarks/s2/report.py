@@ -6,6 +6,7 @@ python benchmarks/s2/report.py [--machine NAME] [--check]
 import itertools
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -298,7 +299,7 @@ def beside_the_processor(path, rows):
             told = "none" if any(row.get("speedup") for row in rows) else NOT_MEASURED
             parts.append(f"{title}: {told}.")
             continue
-        table = by_contacts(rows, lambda own, sizes: own.cells(sizes, form, key))  # noqa: B023
+        table = by_contacts(rows, partial(KernelTimes.cells, form=form, key=key))
         parts += [f"{title}:", table, image(title, path.with_name(f"{name}.png"))]
     return parts
 

@@ -284,9 +284,11 @@ def measure_on_device(problems, most, motion, device, results):
         told = [f"{row['where']}: {row['iterations']} {row['status']}" for row in own]
         print(problem.contacts, *told, sep="  ", flush=True)
         rows += own
-        path = common.write_csv("spheres_device", rows, results)  # what is known so far
+
+        # What is known so far.
+        path = common.write_csv("spheres_device", rows, results)
+        pages.picture(path.with_suffix(".png"), draw_on_device, rows)
     print(path)
-    print(pages.picture(path.with_suffix(".png"), draw_on_device, rows))
 
 
 # ---- the picture ---------------------------------------------------------------------------------
