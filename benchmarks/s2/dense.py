@@ -290,29 +290,45 @@ def stored_with(name, rows, keys, results):
 # ---- the picture ---------------------------------------------------------------------------------
 
 
+PANELS = {
+    "ms of an iteration, one core": "dotted: device",
+    "speed-up over one core": "dotted: device; dashed: NumPy, all cores",
+    "iterations to break even": "eq. 6.1",
+}
+
+
 def draw(rows):
     """The time of an iteration (Fig. 6.1), speed-ups (Fig. 6.2), break-even (Fig. 6.3)."""
-    titles = ("ms of an iteration, one core", "speed-up over one core", "iterations to break even")
+    precisions = sorted({row["dtype"] for row in rows}, reverse=True)
+    titles = [f"{what}, {precision}" for precision in precisions for what in PANELS]
     figure, axes = pages.panels(titles, width=4.8)
-    labels = list(dict.fromkeys((row["method"], row["dtype"]) for row in rows))
-    for label, style in pages.styles(labels).items():
-        own = [row for row in rows if (row["method"], row["dtype"]) == label]
+    for i, precision in enumerate(precisions):
+        own = [row for row in rows if row["dtype"] == precision]
+        draw_precision(axes[len(PANELS) * i : len(PANELS) * (i + 1)], own)
+    return figure
+
+
+def draw_precision(axes, rows):
+    """The panels of one precision."""
+    nothing = "none" if any(row.get("device_s") for row in rows) else "not measured"
+    for label, style in pages.styles(row["method"] for row in rows).items():
+        own = [row for row in rows if row["method"] == label]
         look = {"color": style.color, "marker": style.marker, "markersize": 4, "linewidth": 0.9}
-        line(axes[0], own, "one_s", 1e3, label=", ".join(label), **look)
+        line(axes[0], own, "one_s", 1e3, label=label, **look)
         line(axes[0], own, "device_s", 1e3, linestyle=":", **look)
         line(axes[1], own, "device_speedup", linestyle=":", **look)
         line(axes[1], own, "threads_speedup", **look)
+        line(axes[1], own, "numpy_threads_speedup", linestyle="--", **look)
         line(axes[2], own, "break_even", **look)
-    for ax, what in zip(axes, ("dotted: device", "dotted: device", "eq. 6.1"), strict=True):
+    for ax, what in zip(axes, PANELS.values(), strict=True):
         ax.set_xlabel(f"contacts; {what}")
         if not ax.lines:
-            ax.text(0.5, 0.5, "not measured", transform=ax.transAxes, ha="center")
+            ax.text(0.5, 0.5, nothing, transform=ax.transAxes, ha="center")
             ax.set(xticks=(), yticks=())
             continue
         pages.logarithmic(ax, "x")
         pages.logarithmic(ax, "y", (1, 2, 5) if ax is axes[0] else (1, 1.2, 1.5, 2, 3, 5, 8))
     axes[0].legend(fontsize=7)
-    return figure
 
 
 def line(ax, rows, key, scale=1.0, **look):
