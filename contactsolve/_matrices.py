@@ -42,10 +42,12 @@ def csr_of(A: Any) -> Csr:
     dense = real_array("A", A)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
         raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
-    row, column = np.nonzero(dense)
+    # By a mask, which takes an eighth of the memory of a row and a column for each entry.
+    kept = dense != 0
     indptr = np.zeros(dense.shape[0] + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=dense.shape[0]), out=indptr[1:])
-    return dense[row, column], column.astype(np.int64), indptr
+    np.cumsum(np.count_nonzero(kept, axis=1), out=indptr[1:])
+    column = np.broadcast_to(np.arange(dense.shape[0], dtype=np.int64), dense.shape)
+    return dense[kept], column[kept], indptr
 
 
 class Unsymmetric:

@@ -327,8 +327,14 @@ def _columns(matrix: np.ndarray, place: _Place, pitch: int) -> np.ndarray:
     columns = np.zeros((place.rows, pitch), matrix.dtype)
     if place.contact_step == 3:
         columns[:, : len(matrix)] = matrix.T
-    else:
-        columns[np.ix_(place.row, place.row)] = matrix.T
+        return columns
+
+    # A direction of the rows at a time: indices of all rows and columns take several times as long.
+    contacts, step = len(matrix) // 3, place.direction_step
+    given = matrix.T.reshape(contacts, 3, contacts, 3)
+    for direction in range(3):
+        rows = slice(direction * step, direction * step + contacts)
+        columns.reshape(3, step, pitch)[:, :contacts, rows] = given[..., direction].swapaxes(0, 1)
     return columns
 
 

@@ -3,20 +3,25 @@
 G is random and diagonally dominant, symmetric here, and c random: S2 measures nothing but the speed
 of iterations. Each size has 5 random problems of a fixed seed, with 10 iterations each (S2, listing
 6.1). Measured: the time of an iteration on one core, on all cores and on a device; what NumPy takes
-for T λ + d (by OpenBLAS) and the prox; GFLOPS and the bytes of T a second; on a device the times of
-allocation and copies, with the iterations that pay for them (eq. 6.1), and the speed-ups; the
-cross-check of S2 section 3.7.1: how many floats lie between two results at most (ULP), and whether
-all are finite. Writes dense.csv and dense.png; `report.py` renews docs/s2.md.
+for T λ + d (by OpenBLAS) and the prox, on one core and, in a process of its own, on all (S2's
+variant 7); GFLOPS and the bytes of T a second; on a device the times of allocation and copies, with
+the iterations that pay for them (eq. 6.1), and the speed-ups; the cross-check of S2 section 3.7.1:
+how many floats lie between two results at most (ULP), and whether all are finite. Writes dense.csv,
+in which other sizes of the same device stay, and dense.png; `report.py` renews docs/s2.md.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/s2/dense.py [100 400 4400] [--device cuda] [--quick]
     python benchmarks/s2/dense.py --draw DENSE.csv          # the picture alone
 
 NumPy's time is that of the processor, on one core if OpenBLAS is told so.
 
-The largest size, 4,400 contacts, needs about 10 GB: G is given by rows of blocks, too.
+4,400 contacts take 5.7 GB: G, and what a problem keeps of a given matrix, three times as much; then
+T in place of G.
 """
 
 import argparse
+import json
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,6 +38,8 @@ from common import ROOT, clocks, devices, pages, sweeping
 
 SIZES = (100, 200, 300, 400, 600, 800, 1200, 1600, 2200, 3000, 4400)
 RUNS, ITERATIONS, SEED, MU = 5, 10, 5, 0.5  # S2 says 5, 10 and 5; μ is our choice
+PRECISIONS = (np.float32, np.float64)
+PIECE = 512  # rows of G that are worked on at a time, so that what is in between is small
 ALL = {"scheme": "dense", "r_factor": "diagonal", "islands": False, "rollback": 0}
 JOR, FULL = "JOR", "full SOR"
 GATHERED = (2, 4, 16, 128)  # of S2's relaxed variants 1 to 4
@@ -50,13 +57,27 @@ class Run(NamedTuple):
 
 
 def random_problem(contacts, run):
-    """G, c and μ: the diagonal is larger than the sum of the absolute values beside it."""
+    """G and c: the diagonal is larger than the sum of the absolute values beside it."""
     rng = np.random.default_rng((SEED, contacts, run))
     G = rng.uniform(-1, 1, (3 * contacts, 3 * contacts))
-    G = (G + G.T) / 2
+    make_symmetric(G)
     np.fill_diagonal(G, 0)
-    np.fill_diagonal(G, np.abs(G).sum(axis=1) + rng.uniform(0, 1, 3 * contacts))
+    sums = np.concatenate([np.abs(G[rows]).sum(axis=1) for rows in pieces(len(G))])
+    np.fill_diagonal(G, sums + rng.uniform(0, 1, 3 * contacts))
     return G, rng.uniform(-1, 1, (contacts, 3))
+
+
+def pieces(rows):
+    """Slices of so many rows, one after another."""
+    return [slice(first, min(first + PIECE, rows)) for first in range(0, rows, PIECE)]
+
+
+def make_symmetric(G):
+    """G becomes (G + Gᵀ) / 2."""
+    for i, own in enumerate(pieces(len(G))):
+        for other in pieces(len(G))[i:]:
+            G[own, other] = (G[own, other] + G[other, own].T) / 2
+            G[other, own] = G[own, other].T
 
 
 def options_of(method):
@@ -70,16 +91,23 @@ def options_of(method):
 # ---- the cross-check -----------------------------------------------------------------------------
 
 
-def jor_by_numpy(G, c, dtype):
-    """S2 algorithm 5.2.1 in NumPy: impulses, and the processor's seconds of an iteration."""
-    rows = len(G)
+def iteration_matrix(G, c, dtype, relaxation=1.0):
+    """T = 1 - R G and d = -R c, with R by eqs. 4.41 to 4.43."""
     diagonal = G.diagonal().reshape(-1, 3).copy()
-    diagonal[:, 1:] = diagonal[:, 1:].max(axis=1, keepdims=True)  # eqs. 4.42, 4.43
-    factor = (1 / diagonal).reshape(-1, 1)
-    T = (np.eye(rows) - factor * G).astype(dtype)
-    d = (-factor[:, 0] * c.ravel()).astype(dtype)
-    impulses = np.zeros(rows, dtype)
-    begun = time.process_time()
+    diagonal[:, 1:] = diagonal[:, 1:].max(axis=1, keepdims=True)
+    factor = (relaxation / diagonal).reshape(-1, 1)
+    T = np.empty(G.shape, dtype)
+    for rows in pieces(len(G)):
+        T[rows] = -factor[rows] * G[rows]
+    np.fill_diagonal(T, 1 - factor[:, 0] * G.diagonal())
+    return T, (-factor[:, 0] * c.ravel()).astype(dtype)
+
+
+def jor_by_numpy(G, c, dtype):
+    """S2 algorithm 5.2.1 in NumPy: impulses, and seconds of an iteration by clock and processor."""
+    T, d = iteration_matrix(G, c, dtype)
+    impulses = np.zeros(len(d), dtype)
+    begun, own = time.perf_counter(), time.process_time()
     for _ in range(ITERATIONS):
         z = (T @ impulses + d).reshape(-1, 3)
         np.maximum(z[:, 0], 0, out=z[:, 0])
@@ -88,7 +116,30 @@ def jor_by_numpy(G, c, dtype):
         outside = length > most
         z[outside, 1:] *= (most[outside] / length[outside])[:, None]
         impulses = z.ravel()
-    return impulses, (time.process_time() - begun) / ITERATIONS
+    clock, own = time.perf_counter() - begun, time.process_time() - own
+    return impulses, clock / ITERATIONS, own / ITERATIONS
+
+
+def numpy_on_threads(contacts, number, threads):
+    """NumPy's seconds of an iteration on so many threads, by precision.
+
+    BLAS takes the number of its threads from the environment when it is loaded: hence a process.
+    """
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    done = subprocess.run(
+        [sys.executable, __file__, str(contacts), "--by-numpy", str(number)],
+        env={**os.environ, **dict.fromkeys(names, str(threads))},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def told_by_numpy(contacts, number):
+    """The seconds of one random problem by precision, as text."""
+    G, c = random_problem(contacts, number)
+    return json.dumps({dtype.__name__: jor_by_numpy(G, c, dtype)[1] for dtype in PRECISIONS})
 
 
 def ulps(a, b, dtype):
@@ -128,22 +179,29 @@ def timed(problem, options, dtype, **where):
 
 def one_run(contacts, number, run):
     """Rows of one random problem: (method, precision) → figures."""
+    on_threads = numpy_on_threads(contacts, number, run.threads) if run.threads > 1 else {}
+
+    # G and T are large: what is not needed any more is given back before the next is made.
     G, c = random_problem(contacts, number)
+    by_numpy = {dtype: jor_by_numpy(G, c, dtype) for dtype in PRECISIONS}
     problem = cs.Problem.from_delassus(G, c, MU)
-    for dtype in (np.float64, np.float32):
-        by_numpy, numpy_s = jor_by_numpy(G, c, dtype)
-        for method in (JOR, FULL, *RELAXED) if dtype is np.float64 else (JOR, FULL):
+    del G
+    for dtype in PRECISIONS:
+        for method in (JOR, FULL, *RELAXED):
             options = options_of(method)
             clock, own, impulses = timed(problem, options, dtype)
-            row = {"one_clock_s": clock, "one_s": own}
-            other = by_numpy if method == JOR else None
+            row, other = {"one_clock_s": clock, "one_s": own}, None
             if method == JOR:
-                row["numpy_s"] = numpy_s
+                other, row["numpy_clock_s"], row["numpy_s"] = by_numpy[dtype]
+                if on_threads:
+                    row["numpy_threads_s"] = on_threads[dtype.__name__]
             if run.threads > 1:
                 row["threads_s"] = timed(problem, options, dtype, threads=run.threads)[0]
             if run.device:
                 row["device_s"], _, other = timed(problem, options, dtype, device=run.device)
-            checked = cross_check(impulses, other, dtype) if other is not None else {}
+            checked = {"finite": int(np.isfinite(impulses).all())}
+            if other is not None:
+                checked = cross_check(impulses, other, dtype)
             yield (method, dtype), {**row, **checked}
 
 
@@ -163,6 +221,7 @@ def row_of(run, contacts, method, dtype, found, memory):
     for key in ("ulp_max", "apart"):
         if key in row:
             row[key] = max(each[key] for each in found)
+    row["finite"] = min(each["finite"] for each in found)
     flops, size = 2 * n * n, dtype().nbytes * n * n  # S2 table 3.6: 2 n² − n, and n for d
     at = {place: row.get(f"{place}_s") for place in ("one", "threads", "device")}
     return {
@@ -186,6 +245,8 @@ def over(row, at, memory, flops, size):
     found = {}
     if at["threads"]:
         found["threads_speedup"] = row["one_clock_s"] / at["threads"]
+    if "numpy_threads_s" in row:
+        found["numpy_threads_speedup"] = row["numpy_clock_s"] / row["numpy_threads_s"]
     if at["device"]:
         gain = row["one_clock_s"] - at["device"]
         copies = memory["to_device_s"] + memory["from_device_s"]
@@ -203,48 +264,71 @@ def over(row, at, memory, flops, size):
     return found
 
 
-def rows_of(run):
-    """A row for each size, method and precision."""
-    for contacts in run.sizes:
-        found = {}
-        for number in range(run.runs):
-            for key, row in one_run(contacts, number, run):
-                found.setdefault(key, []).append(row)
-        for (method, dtype), rows in found.items():
-            size = dtype().nbytes * (3 * contacts) * (3 * contacts + 3)
-            memory = memory_of(run, size)
-            row = row_of(run, contacts, method, dtype, rows, memory)
-            told = f"{1e6 * row['one_s']:.4g} us, {row['gbs']:.3g} GB/s"
-            print(f"{contacts:5} {method:18} {dtype.__name__}  {told}", flush=True)
-            yield row
+def rows_of(contacts, run):
+    """A row for each method and precision of a size."""
+    found = {}
+    for number in range(run.runs):
+        for key, row in one_run(contacts, number, run):
+            found.setdefault(key, []).append(row)
+    for (method, dtype), rows in found.items():
+        size = dtype().nbytes * (3 * contacts) * (3 * contacts + 3)
+        memory = memory_of(run, size)
+        row = row_of(run, contacts, method, dtype, rows, memory)
+        told = f"{1e6 * row['one_s']:.4g} us, {row['gbs']:.3g} GB/s"
+        print(f"{contacts:5} {method:18} {dtype.__name__}  {told}", flush=True)
+        yield row
+
+
+def stored_with(name, rows, keys, results):
+    """Write rows to a CSV, besides those of the same device that they do not measure again."""
+    before = common.kept(name, rows, keys, results)
+    before = [row for row in before if row.get("device") == rows[0]["device"]]
+    ordered = sorted([*before, *rows], key=lambda row: int(row["contacts"]))
+    return common.write_csv(name, ordered, results)
 
 
 # ---- the picture ---------------------------------------------------------------------------------
 
 
+PANELS = {
+    "ms of an iteration, one core": "dotted: device",
+    "speed-up over one core": "dotted: device; dashed: NumPy, all cores",
+    "iterations to break even": "eq. 6.1",
+}
+
+
 def draw(rows):
     """The time of an iteration (Fig. 6.1), speed-ups (Fig. 6.2), break-even (Fig. 6.3)."""
-    titles = ("ms of an iteration, one core", "speed-up over one core", "iterations to break even")
+    precisions = sorted({row["dtype"] for row in rows}, reverse=True)
+    titles = [f"{what}, {precision}" for precision in precisions for what in PANELS]
     figure, axes = pages.panels(titles, width=4.8)
-    labels = list(dict.fromkeys((row["method"], row["dtype"]) for row in rows))
-    for label, style in pages.styles(labels).items():
-        own = [row for row in rows if (row["method"], row["dtype"]) == label]
+    for i, precision in enumerate(precisions):
+        own = [row for row in rows if row["dtype"] == precision]
+        draw_precision(axes[len(PANELS) * i : len(PANELS) * (i + 1)], own)
+    return figure
+
+
+def draw_precision(axes, rows):
+    """The panels of one precision."""
+    nothing = "none" if any(row.get("device_s") for row in rows) else "not measured"
+    for label, style in pages.styles(row["method"] for row in rows).items():
+        own = [row for row in rows if row["method"] == label]
         look = {"color": style.color, "marker": style.marker, "markersize": 4, "linewidth": 0.9}
-        line(axes[0], own, "one_s", 1e3, label=", ".join(label), **look)
+        line(axes[0], own, "one_s", 1e3, label=label, **look)
         line(axes[0], own, "device_s", 1e3, linestyle=":", **look)
         line(axes[1], own, "device_speedup", linestyle=":", **look)
         line(axes[1], own, "threads_speedup", **look)
+        line(axes[1], own, "numpy_threads_speedup", linestyle="--", **look)
         line(axes[2], own, "break_even", **look)
-    for ax, what in zip(axes, ("dotted: device", "dotted: device", "eq. 6.1"), strict=True):
+    for ax, what in zip(axes, PANELS.values(), strict=True):
         ax.set_xlabel(f"contacts; {what}")
         if not ax.lines:
-            ax.text(0.5, 0.5, "not measured", transform=ax.transAxes, ha="center")
+            ax.text(0.5, 0.5, nothing, transform=ax.transAxes, ha="center")
             ax.set(xticks=(), yticks=())
             continue
         pages.logarithmic(ax, "x")
         pages.logarithmic(ax, "y", (1, 2, 5) if ax is axes[0] else (1, 1.2, 1.5, 2, 3, 5, 8))
     axes[0].legend(fontsize=7)
-    return figure
 
 
 def line(ax, rows, key, scale=1.0, **look):
@@ -259,8 +343,14 @@ def main(argv=None):
     parser.add_argument("sizes", type=int, nargs="*", default=SIZES, metavar="contacts")
     parser.add_argument("--quick", action="store_true", help="small, to build/benchmarks")
     parser.add_argument("--draw", type=Path, metavar="CSV", help="draw what was measured before")
+    parser.add_argument(
+        "--by-numpy", type=int, metavar="RUN", help="print what NumPy takes for this run, as JSON"
+    )
     devices.add_option(parser)
     given = parser.parse_args(argv)
+    if given.by_numpy is not None:
+        print(told_by_numpy(given.sizes[0], given.by_numpy))
+        return
     if given.draw:
         print(pages.picture(given.draw.with_suffix(".png"), draw, pages.read(given.draw)))
         return
@@ -270,10 +360,12 @@ def main(argv=None):
 
 
 def measure(run):
-    rows = list(rows_of(run))
-    path = common.write_csv("dense", rows, run.results)
+    """Measure each size; the CSV has what is known so far after each."""
+    for contacts in run.sizes:
+        rows = list(rows_of(contacts, run))
+        path = stored_with("dense", rows, ("contacts", "method", "dtype"), run.results)
     print(path)
-    print(pages.picture(path.with_suffix(".png"), draw, rows))
+    print(pages.picture(path.with_suffix(".png"), draw, pages.read(path)))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ loads and stores). What is left without kernel A is step B. Barriers are left ou
 Each time is the median of 5 runs of 10 iterations, all in turn, less that of a run without
 iterations, which has the first sums (S2 eq. 5.15) and the wait.
 
-T is that of kernels.py. d is such that all contacts slide, whatever is left out: else the root of
-the projection would be taken by other contacts, and its time would be told of another part. The
-column `sliding` has their least share. Writes parts.csv and parts.png; `report.py` renews
-docs/s2.md.
+T is that of kernels.py, the same in all runs. d is such that all contacts slide, whatever is left
+out: else the root of the projection would be taken by other contacts, and its time would be told of
+another part. The column `sliding` has their least share. Writes parts.csv, in which other sizes of
+the same device stay, and parts.png; `report.py` renews docs/s2.md.
 
-    python benchmarks/s2/parts.py [--quick] [--device cuda-emulated] [--most CONTACTS]
+    python benchmarks/s2/parts.py [--contacts 100,400] [--runs 5]
+    python benchmarks/s2/parts.py --quick --device cuda-emulated     # does it work?
 """
 
 import itertools
@@ -27,9 +28,10 @@ import contactsolve as cs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
+import dense
 import kernels
 from common import devices, pages
-from kernels import ITERATIONS, MU, RUNS, SIZES
+from dense import ITERATIONS, MU, RUNS
 
 
 class Part(NamedTuple):
@@ -52,15 +54,16 @@ STEP_B = Part("step_b_us", "step B", "0.75")
 NOTHING, BARRIERS, START = "nothing", "barriers", "start"
 SLIDING = (NOTHING, "propagation", "normal")  # what still projects tangential impulses
 QUICK = (2, 34)
+SHOWN = ("contacts", "_us", "_share")  # ends of the names of columns in the picture
 
 
 def sliding_iteration(contacts, dtype):
     """T of kernels.py by columns, and d whose tangents are outside of the discs."""
-    T, d = kernels.random_iteration(contacts, dtype)
-    rng = np.random.default_rng(kernels.SEED)
+    T, _ = dense.iteration_matrix(*dense.random_problem(contacts, 0), dtype)
+    rng = np.random.default_rng(dense.SEED)
     tangents = rng.uniform(4, 5, (contacts, 2)) * rng.choice([-1, 1], (contacts, 2))
     d = np.column_stack([rng.uniform(1, 2, contacts), tangents]).ravel()
-    return np.asfortranarray(T), d.astype(dtype)
+    return kernels.by_columns(T), d.astype(dtype)
 
 
 def share_sliding(impulses):
@@ -123,7 +126,11 @@ def draw(rows):
     ]
     figure, axes = pages.panels(titles, width=5.2, columns=2)
     for i, precision in enumerate(precisions):
-        own = [row for row in rows if row["precision"] == precision]
+        own = [
+            {key: float(value) for key, value in row.items() if key.endswith(SHOWN)}
+            for row in rows
+            if row["precision"] == precision
+        ]
         stack(axes[2 * i], own, [1.0] * len(own))
         stack(axes[2 * i + 1], own, [100 / row["iteration_us"] for row in own])
         shares = [100 * row["barriers_share"] for row in own]
@@ -152,19 +159,19 @@ def main(argv=None):
     parser = kernels.parser_of(__doc__.split("\n")[0], "small, one run")
     given = parser.parse_args(argv)
     results = kernels.results_of(parser, given)
-    sizes = QUICK if given.quick else [size for size in SIZES if size <= given.most]
-    measure(sizes, given.device, results, 1 if given.quick else RUNS)
+    sizes, runs = (QUICK, 1) if given.quick else (given.contacts, given.runs)
+    measure(sizes, given.device, results, runs)
 
 
 def measure(sizes, device, results, runs):
-    rows = []
+    """Measure each size; the CSV has what is known so far after each, and other sizes as before."""
     for contacts in sizes:
-        for dtype in (np.float32, np.float64):
-            rows.append(measured(contacts, dtype, device, runs))
-            print(common.on_a_line(rows[-1]), flush=True)
-    path = common.write_csv("parts", rows, results)
+        rows = [measured(contacts, dtype, device, runs) for dtype in dense.PRECISIONS]
+        for row in rows:
+            print(common.on_a_line(row), flush=True)
+        path = dense.stored_with("parts", rows, ("contacts", "precision"), results)
     print(path)
-    print(pages.picture(path.with_suffix(".png"), draw, rows))
+    print(pages.picture(path.with_suffix(".png"), draw, pages.read(path)))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,14 @@ python benchmarks/s2/report.py [--machine NAME] [--check]
 import itertools
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
-from common import ROOT, pages
+from common import ROOT, devices, pages
 
 PAGE = ROOT / "docs" / "s2.md"
 JOR, HALF, WHOLE, FULL, RELAXED, RELAXED_WHOLE = (
@@ -45,8 +46,14 @@ class Solves:
         return f"{np.median(self.iterations[which]):,.0f}"
 
 
-def spread(ratios):
+NOT_MEASURED = "not measured on a GPU"
+
+
+def spread(ratios, nothing=NOT_MEASURED):
+    """The median of ratios and their range; without one, that there is none."""
     ratios = np.asarray(ratios)
+    if not len(ratios):
+        return nothing
     return f"{np.median(ratios):.2g} times ({ratios.min():.2g} to {ratios.max():.2g})"
 
 
@@ -127,6 +134,7 @@ DENSE = pages.Layout(
         Column("GFLOPS", "gflops", ".3g"),
         Column("GB/s", "gbs", ".3g"),
         Column("NumPy", "numpy_s", "time"),
+        Column("NumPy, all cores", "numpy_threads_s", "time"),
         Column("all cores", "threads_s", "time"),
         Column("speed-up", "threads_speedup", ".2f"),
         Column("device", "device_s", "time"),
@@ -162,7 +170,7 @@ def of_device(rows, key, form=".3g"):
     """The range of a device's figure for JOR in double precision; without one, that it has none."""
     known = list(Times(rows, "JOR", key=key).by_contacts.values())
     if not known:
-        return "not measured on a GPU"
+        return NOT_MEASURED
     return f"{min(known):{form}} to {max(known):{form}}"
 
 
@@ -170,8 +178,9 @@ def dense_claims(rows):
     """S2's statements on the speed of an iteration, each with ours."""
     jor, single, full = Times(rows, "JOR"), Times(rows, "JOR", "float32"), Times(rows, "full SOR")
     numpy = Times(rows, "JOR", key="numpy_s")
-    relaxed = {count: Times(rows, f"relaxed SOR of {count}") for count in (2, 4, 16, 128)}
-    told = ", ".join(f"of {count}: {own.over(jor)}" for count, own in relaxed.items())
+    told = relaxed_over(rows, "float64")
+    in_single = relaxed_over(rows, "float32")
+    told += f"; in single precision {in_single}" if in_single else ""
     checked = [row for row in rows if row.get("ulp_max")]
     most, apart = (
         {
@@ -181,13 +190,13 @@ def dense_claims(rows):
         for key in ("ulp_max", "apart")
     )
     against = sorted({row["cross_check"] for row in checked})
-    finite = all(float(row["finite"]) for row in checked)
+    finite = all(float(row["finite"]) for row in rows if row.get("finite"))
     whole = "All numbers are finite" if finite else "Some numbers are not finite"
     timed = [Times(rows, method, key="device_s") for method in ("full SOR", "JOR")]
-    on_device = timed[0].over(timed[1]) if timed[1].by_contacts else "not measured on a GPU"
-    threads = of_device(rows, "threads_speedup", ".2f").replace(
-        "not measured on a GPU", "not measured, because the machine had other work to do"
-    )
+    on_device = timed[0].over(timed[1])
+    busy = "not measured, because the machine had other work to do"
+    threads = of_device(rows, "threads_speedup", ".2f").replace(NOT_MEASURED, busy)
+    blas = of_device(rows, "numpy_threads_speedup", ".2f").replace(NOT_MEASURED, "not measured")
     text = f"""
         *Memory bound: double precision takes 2 times as long as single (S2).* On one core
         {jor.over(single)}.
@@ -201,9 +210,9 @@ def dense_claims(rows):
         *The best JOR is 10 to 16 times as fast as the sequential one with SSE (S2, GTX 580).* Here:
         {of_device(rows, "device_speedup")}.
 
-        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* All cores here: {threads}. NumPy's
-        product by OpenBLAS with the prox takes {numpy.over(jor)} as long as
-        our iteration, on one core.
+        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* All cores here: {threads}; NumPy's
+        product by OpenBLAS with the prox, on all cores over one: {blas}. On one core this takes
+        {numpy.over(jor)} as long as our iteration.
 
         *170 of 192 GB/s (S2).* The device's share of its copy bandwidth:
         {of_device(rows, "device_share", ".0%")}.
@@ -217,6 +226,13 @@ def dense_claims(rows):
         {apart["float64"]:.1g} and {apart["float32"]:.1g}. {whole}.
     """
     return pages.sentences(text, {})
+
+
+def relaxed_over(rows, dtype):
+    """Relaxed SOR's iterations over JOR's in a precision; "" where none was measured."""
+    jor = Times(rows, "JOR", dtype)
+    own = {count: Times(rows, f"relaxed SOR of {count}", dtype) for count in (2, 4, 16, 128)}
+    return ", ".join(f"of {k}: {times.over(jor)}" for k, times in own.items() if times.by_contacts)
 
 
 # ---- S2's kernels --------------------------------------------------------------------------------
@@ -237,20 +253,60 @@ class KernelTimes:
     def largest(self, key):
         return float(self.rows[-1][key])
 
+    def of(self, key, least=0):
+        """The figures of a column from so many contacts on, where it has one."""
+        own = [row for row in self.rows if int(row["contacts"]) >= least]
+        return [float(row[key]) for row in own if row.get(key)]
 
-def kernels_table(rows):
-    """A line for each variant and precision, a column for each number of contacts."""
+    def cells(self, sizes, form, key, parts=1.0):
+        """A cell of a column for each number of contacts; so many parts are its unit."""
+        known = {int(row["contacts"]): row.get(key) for row in self.rows}
+        values = [known.get(size) for size in sizes]
+        return [pages.cell(form, float(value) / parts if value else None) for value in values]
+
+
+def by_contacts(rows, line, ends=()):
+    """A table: a line for each variant and precision, a column for each number of contacts."""
     sizes = sorted({int(row["contacts"]) for row in rows})
-    head = ["variant", "precision", *(f"{size:,} contacts" for size in sizes), "GB/s", "ULP, most"]
+    head = ["variant", "precision", *(f"{size:,} contacts" for size in sizes), *ends]
     lines = [head, ["---", "---"] + ["---:"] * (len(head) - 2)]
     for precision in dict.fromkeys(row["precision"] for row in rows):
         for variant in dict.fromkeys(row["variant"] for row in rows):
             own = KernelTimes(rows, variant, precision)
-            times = [pages.cell("time", ms / 1e3) for ms in own.ms]
-            ulp = max(float(row["ulp"]) for row in own.rows)
-            ends = [f"{own.largest('gb_per_s'):,.0f}", f"{ulp:,.0f}"]
-            lines.append([variant, precision, *times, *ends])
+            lines.append([variant, precision, *line(own, sizes)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def kernels_table(rows):
+    """The times of S2's figure 6.1; bandwidth and cross-check."""
+
+    def line(own, sizes):
+        ulp = max(own.of("ulp"))
+        ends = [f"{own.largest('gb_per_s'):,.0f}", f"{ulp:,.0f}"]
+        return [*own.cells(sizes, "time", "ms_median", 1e3), *ends]
+
+    return by_contacts(rows, line, ("GB/s", "ULP, most"))
+
+
+def beside_the_processor(path, rows):
+    """The tables and pictures of S2's figures 6.2 and 6.3, or that they were not measured."""
+    parts = []
+    for key, form, name, title in (
+        ("speedup", ".3g", "kernels_speedups", "Speed-ups over one core (Fig. 6.2)"),
+        ("break_even", ".3g", "kernels_break_even", "Iterations that pay for copies (Fig. 6.3)"),
+    ):
+        if not any(row.get(key) for row in rows):
+            told = "none" if any(row.get("speedup") for row in rows) else NOT_MEASURED
+            parts.append(f"{title}: {told}.")
+            continue
+        table = by_contacts(rows, partial(KernelTimes.cells, form=form, key=key))
+        parts += [f"{title}:", table, image(title, path.with_name(f"{name}.png"))]
+    return parts
+
+
+def image(title, path):
+    """The picture at a path, for the page."""
+    return f"![{title}]({Path(os.path.relpath(path, PAGE.parent)).as_posix()})"
 
 
 def kernels_claims(rows):
@@ -262,6 +318,15 @@ def kernels_claims(rows):
     relaxed = [KernelTimes(rows, f"relaxed SOR {i}") for i in (1, 2, 4)]
     finite = not any(int(row["not_finite"]) for row in rows)
     sizes = [int(row["contacts"]) for row in best.rows]
+    names = ("JOR 5", "full SOR 1", "full SOR 2", "relaxed SOR 4")
+    speedups = {name: KernelTimes(rows, name).of("speedup") for name in names}
+    faster = ", ".join(f"{k}: {spread(own)}" for k, own in speedups.items() if own) or NOT_MEASURED
+    threads = spread(best.of("threads_speedup"), "not measured")
+    nowhere = "there are none" if best.of("speedup") else NOT_MEASURED
+    pays = spread(best.of("break_even", 201), nowhere).replace(" times", "")
+    apart = max((float(row["apart"]) for row in rows if row.get("apart")), default=None)
+    measured = "" if apart is None else floats_between(rows, apart)
+    same = "" if all(row.get("runs") for row in rows) else " All runs of a size had the same G."
     text = f"""
         *Variants 1, 2, 4 and 5 of JOR take the same time (S2, double precision).* Over variant 5,
         here: variant 1 {told["JOR 1"]}, 2 {told["JOR 2"]}, 4 {told["JOR 4"]}. In S2's own kernels a
@@ -288,11 +353,32 @@ def kernels_claims(rows):
         *170 of 192 GB/s (S2, variant 5).* Here {best.largest("gb_per_s"):,.0f} GB/s with
         {sizes[-1]:,} contacts.
 
+        *Variant 5 of JOR is 10 to 16 times as fast as the sequential one with SSE (S2).* Over one
+        core, here: {faster}.
+
+        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* JOR on all cores over one, here:
+        {threads}.
+
+        *Above 200 contacts fewer than 50 iterations pay for the GPU (S2, eq. 6.1).* Of JOR 5, here:
+        {pays}.
+
         *Cross-check (S2, section 3.7.1).* Against the same iteration one after another in double
         precision: at most {max(float(row["ulp"]) for row in rows):,.0f} ULP of a contact's largest
-        impulse after 10 iterations. {"All" if finite else "Not all"} numbers are finite.
+        impulse after 10 iterations.{measured} {"All" if finite else "Not all"} numbers are
+        finite.{same}
     """
     return pages.sentences(text, {})
+
+
+def floats_between(rows, apart):
+    """The sentence on S2's own measures of two results: floats between numbers, and distances."""
+    most = max(float(row["ulp_max"]) for row in rows if row.get("ulp_max"))
+    mean = max(float(row["ulp_mean"]) for row in rows if row.get("ulp_mean"))
+    return (
+        f" Between two numbers, some near zero, lie at most {most:,.0f} floats, on the average of "
+        f"a row of the table {mean:.2g} at most; over the largest impulse no two are farther apart "
+        f"than {apart:.1g}."
+    )
 
 
 # ---- parts of full SOR ---------------------------------------------------------------------------
@@ -316,7 +402,6 @@ PARTS = pages.Layout(
         Column("sliding", "sliding", ".3g"),
     ),
 )
-NOT_MEASURED = "not measured on a GPU"
 
 
 def share_of(rows, key):
@@ -374,6 +459,110 @@ def parts_claims(rows):
     return pages.sentences(text, {})
 
 
+# ---- spheres on a device -------------------------------------------------------------------------
+
+TESTED = (JOR, FULL, RELAXED)
+CORE, DEVICE, OF_S2 = "one core", "device", "device, S2's kernels"
+MOST_LINES = 8  # problems in the table
+ON_DEVICE = (
+    "JOR's faster iterations do not pay off: full SOR is always faster",
+    "Relaxed SOR of 32 performs like JOR",
+    "A sparse implementation is future work",
+)
+
+STEPS = pages.Layout(
+    "The time of a step of a motion of spheres",
+    "spheres.py --device cuda",
+    (
+        Column("device", "device", "text"),
+        Column("spheres", "spheres", "count"),
+        Column("solves on", "where", "text"),
+        Column("threads", "threads", "count"),
+        Column("sweeps", "sweeps", "count"),
+        Column("contacts", "contacts", ".0f"),
+        Column("ms of a step", "step_ms", "figure"),
+        Column("finding contacts", "collide_ms", "figure"),
+        Column("set-up", "setup_ms", "figure"),
+        Column("solve", "solve_ms", "figure"),
+        Column("share of the solve", "solve_share", ".0%"),
+        Column("positions apart [m]", "apart", ".1e"),
+    ),
+)
+
+
+class DeviceSolves:
+    """The rows of S2's figure 6.6 by problem, way and method; of solves that converged."""
+
+    def __init__(self, rows):
+        self.contacts = {row["step"]: int(row["contacts"]) for row in rows}
+        done = [row for row in rows if row["status"] == "converged"]
+        self.rows = {(row["step"], row["where"], row["method"]): row for row in done}
+
+    def over(self, one, other, key="seconds"):
+        """Ratios of two (way, method) in all problems that both solve."""
+        both = [(self.rows.get((k, *one)), self.rows.get((k, *other))) for k in self.contacts]
+        ratios = [float(a[key]) / float(b[key]) for a, b in both if a and b]
+        return spread(ratios, "no problem that both solve")
+
+    def cell(self, step, where, method):
+        row = self.rows.get((step, where, method))
+        if row is None:
+            return pages.NOTHING
+        return f"{int(row['iterations']):,}, {pages.cell('time', row['seconds'])}"
+
+
+def device_table(rows):
+    """Iterations and times of some problems: a line for each problem and way."""
+    solves = DeviceSolves(rows)
+    head = ["contacts", "where", *TESTED]
+    lines = [head, ["---:", "---"] + ["---:"] * len(TESTED)]
+    steps = list(solves.contacts)
+    for step in steps[:: -(-len(steps) // MOST_LINES)]:
+        for where in (CORE, DEVICE, OF_S2):
+            figures = [solves.cell(step, where, method) for method in TESTED]
+            lines.append([f"{solves.contacts[step]:,}", where, *figures])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def device_claims(rows):
+    """S2's observations on figure 6.6, each with what a device does here."""
+    if not rows:
+        return [f"*{claim} (S2).* Here: {NOT_MEASURED}." for claim in ON_DEVICE]
+    solves = DeviceSolves(rows)
+    ours = {method: (DEVICE, method) for method in TESTED}
+    theirs = {method: (OF_S2, method) for method in TESTED}
+    text = f"""
+        *{ON_DEVICE[0]} (S2).* The time of a solve by JOR over that by full SOR, here, by S2's
+        kernels: {solves.over(theirs[JOR], theirs[FULL])}; by our solvers on the device:
+        {solves.over(ours[JOR], ours[FULL])}.
+
+        *{ON_DEVICE[1]} (S2).* Over JOR, here, by S2's kernels:
+        {solves.over(theirs[RELAXED], theirs[JOR])}; by our solvers:
+        {solves.over(ours[RELAXED], ours[JOR])}.
+
+        *{ON_DEVICE[2]} (S2).* Our solvers over S2's kernels, on the device:
+        JOR {solves.over(ours[JOR], theirs[JOR])}, full SOR
+        {solves.over(ours[FULL], theirs[FULL])}; without the criterion
+        {solves.over(ours[JOR], theirs[JOR], "sweeps_s")} and
+        {solves.over(ours[FULL], theirs[FULL], "sweeps_s")}. Over one core: JOR
+        {solves.over(ours[JOR], (CORE, JOR))}, full SOR {solves.over(ours[FULL], (CORE, FULL))}.
+    """
+    return pages.sentences(text, {})
+
+
+def device_section(folder):
+    """The solves of figure 6.6 on a device, and the steps of a motion."""
+    path = pages.csv_of("spheres_device", folder)
+    if path is None:
+        told = "Not measured yet: `python benchmarks/s2/spheres.py --device cuda`."
+        return "\n\n".join([told, pages.as_list(device_claims([])), f"Steps: {NOT_MEASURED}."])
+    rows, steps = (pages.read(path.with_stem(name)) for name in ("spheres_device", "spheres_steps"))
+    title = "Iterations and times of solves on a device"
+    others = told_device(rows)
+    whole = shown(path, rows, device_table(rows), title, device_claims(rows), others)
+    return "\n\n".join([whole, pages.as_markdown(STEPS, steps)])
+
+
 # ---- the page ------------------------------------------------------------------------------------
 
 
@@ -402,6 +591,11 @@ def section(name, folder):
     return shown(path, rows, table, layout.title, remarks(name, rows))
 
 
+def told_device(rows):
+    """The sentence with the device's name; none where rows do not have it."""
+    return [] if any(row["device"] == "cuda" for row in rows) else [devices.told(rows)]
+
+
 def kernels_section(folder):
     """The same of S2's kernels, whose table has a column for each number of contacts."""
     path = pages.csv_of("kernels", folder)
@@ -409,17 +603,18 @@ def kernels_section(folder):
         return "Not measured yet: `python benchmarks/s2/kernels.py`."
     rows = pages.read(path)
     title = "The time of an iteration by S2's kernels"
-    return shown(path, rows, kernels_table(rows), title, kernels_claims(rows))
+    others = [*told_device(rows), *beside_the_processor(path, rows)]
+    return shown(path, rows, kernels_table(rows), title, kernels_claims(rows), others)
 
 
-def shown(path, rows, table, title, sentences):
-    """Where a CSV was measured, its table, its picture, and sentences."""
-    link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
+def shown(path, rows, table, title, sentences, others=()):
+    """Where a CSV was measured, its table and picture, further ones, and sentences."""
     return "\n\n".join(
         [
             pages.measured_with(path.parent.parent.name, rows),
             table,
-            f"![{title}]({link})",
+            image(title, path.with_suffix(".png")),
+            *others,
             pages.as_list(sentences),
         ]
     )
@@ -429,14 +624,14 @@ def filled(text, folder):
     """The page's text with its blocks renewed."""
     path = folder / "spheres.csv"
     rows = pages.read(path)
-    link = Path(os.path.relpath(path.with_suffix(".png"), PAGE.parent)).as_posix()
-    image = f"![Spheres, contacts, iterations and times]({link})"
+    picture = image("Spheres, contacts, iterations and times", path.with_suffix(".png"))
     return pages.replaced(
         PAGE,
         text,
         {
             "measured": lambda: pages.measured_with(folder.parent.name, rows),
-            "spheres": lambda: "\n\n".join([table(rows), image, pages.as_list(claims(rows))]),
+            "spheres": lambda: "\n\n".join([table(rows), picture, pages.as_list(claims(rows))]),
+            "spheres_device": lambda: device_section(folder),
             "dense": lambda: section("dense", folder),
             "kernels": lambda: kernels_section(folder),
             "parts": lambda: section("parts", folder),

@@ -6,7 +6,19 @@ the most that S2's dense matrices allow. Each problem is then solved from zero b
 eq. 4.50 holds with both tolerances 1e-7. Writes spheres.csv, a row for each problem and method,
 with the picture beside it, and spheres_run.csv, a row for each step; `report.py` renews docs/s2.md.
 
-    python benchmarks/s2/spheres.py [--quick]
+    python benchmarks/s2/spheres.py [--quick] [--spheres 3000] [--samples 40] [--problems FOLDER]
+    python benchmarks/s2/spheres.py --device cuda [--spheres 1000] [--samples 8] [--problems FOLDER]
+
+With a device it measures something else: S2's Fig. 6.6 is of solves on a GPU, with full matrices.
+Each problem is solved by the three methods that S2 tests: on one core and on the device by our
+solvers, and there by S2's own kernels over a full T. Times are those of solves that ask for eq.
+4.50 (our solvers after every iteration, by the processor; S2's kernels every 10, on the device),
+and of as many iterations without it. Besides, a motion of spheres is stepped on one core, on all,
+and with solves on the device: the time of a step, and its parts. Writes spheres_device.csv with a
+picture, and spheres_steps.csv.
+
+A folder of `--problems` that has files gives the problems, or so many of them as samples are asked
+for: a machine with a GPU need not make the motion of the reference. A new one gets those sampled.
 """
 
 import argparse
@@ -18,11 +30,13 @@ from pathlib import Path
 import numpy as np
 
 import contactsolve as cs
-from contactsolve import dynamics
+from contactsolve import _devices, dynamics
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import common
-from common import ROOT, pages
+import dense
+import kernels
+from common import ROOT, clocks, devices, pages, sweeping
 
 # What S2 says.
 SPHERES, STEP, LARGEST, SAMPLES = 3000, 1e-3, 4400, 40
@@ -64,6 +78,21 @@ METHODS = {
     },
     "relaxed SOR of 32, α = 1": lambda problem: {**FULL, "order": relaxed(problem)},
 }
+
+# What S2 tests on a GPU: its kernels, and the relaxation.
+JOR, SOR, RELAXED = TESTED = ("JOR, α = 0.35", "full SOR, α = 1", "relaxed SOR of 32, α = 0.35")
+KERNELS = {
+    JOR: ({"kernel": "own_gemv+prox"}, ALPHA),
+    SOR: ({"kernel": "full_sor_96"}, 1.0),
+    RELAXED: ({"kernel": "relaxed_sor", "panel_rows": 3 * GATHERED}, ALPHA),
+}
+CRITERION = {"criterion": "norm", "rtol": 1e-7, "atol": 1e-7, "check_every": 10}
+CORE, DEVICE, OF_S2 = WAYS = ("one core", "device", "device, S2's kernels")
+
+# The motion whose steps are timed: its last steps, each with so many sweeps.
+MOTION_STEPS, TIMED_STEPS, SWEEPS = 600, 100, 50
+SWEPT = {"method": "gauss_seidel", "order": "colored", "max_iterations": SWEEPS}
+SWEPT |= {"scheme": "factorized", "rtol": None, "atol": None}
 
 
 # ---- the reference -------------------------------------------------------------------------------
@@ -117,6 +146,18 @@ def reference(count=SPHERES, samples=SAMPLES, most_steps=1000):
     return rows, problems, world.positions.copy()
 
 
+def stored(folder):
+    """The problems of a folder with their steps, in the order of the steps."""
+    return [(int(path.stem), cs.load_problem(path)) for path in sorted(folder.glob("*.h5"))]
+
+
+def store(problems, folder):
+    """Write problems to files that are named by their steps."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for step, problem in problems:
+        problem.save(folder / f"{step:04}.h5", overwrite=True)
+
+
 # ---- the problems --------------------------------------------------------------------------------
 
 
@@ -129,14 +170,14 @@ def coupling(problem):
     return {"coupled": float(others.mean()), "most_of_a_sphere": int(of_sphere.max())}
 
 
-def solved(problem, options, most):
+def solved(problem, options, most, clock=time.process_time):
     """A solve by one method: on one thread, in seconds of its processor, without set-up."""
     solver = cs.Solver(problem, **PLAIN, **STOP, **options, max_iterations=most)
     times = []
     while not times or (len(times) < 3 and times[0] < SHORT):
-        begun = time.process_time()
+        begun = clock()
         result = solver.solve()
-        times.append(time.process_time() - begun)
+        times.append(clock() - begun)
     assert result.status in ENDED, result.status
     return {
         "status": result.status,
@@ -151,6 +192,103 @@ def rows_of(step, problem, most):
     of_problem = {"step": step, "contacts": problem.contacts, **coupling(problem)}
     for name, options in METHODS.items():
         yield {**of_problem, "method": name, **solved(problem, options(problem), most)}
+
+
+# ---- a device ------------------------------------------------------------------------------------
+
+
+def rows_on_device(step, problem, most, device):
+    """The rows of one problem in Fig. 6.6, in seconds by the clock."""
+    of_problem = {"device": devices.named(device), "step": step, "contacts": problem.contacts}
+    converge = []
+    for where, place in ((CORE, {}), (DEVICE, {"device": device})):
+        for name in TESTED:
+            options = {**METHODS[name](problem), "scheme": "factorized", **place}
+            figures = solved(problem, options, most, time.perf_counter)
+            figures["sweeps_s"] = seconds_of_sweeps(problem, options, figures)
+            yield {**of_problem, "where": where, "method": name, **figures}
+            if where == CORE and figures["status"] == "converged":
+                converge.append(name)
+
+    # S2's kernels go on where a method diverges.
+    A, b = problem.delassus().toarray(), problem.b
+    for name in converge:
+        figures = by_kernel(A, b, problem.mu, name, most, device)
+        yield {**of_problem, "where": OF_S2, "method": name, **figures}
+
+
+def seconds_of_sweeps(problem, options, figures):
+    """What as many iterations take without the criterion."""
+    count = figures["iterations"]
+    solver = sweeping(problem, count, rollback=0, islands=False, **options)
+    repeats = 3 if figures["seconds"] < SHORT else 1
+    return count * float(np.median([clocks.of_sweep(solver, count)[0] for _ in range(repeats)]))
+
+
+def by_kernel(A, b, mu, name, most, device):
+    """A solve by one of S2's kernels: its iterations, and copies of T and of the impulses."""
+    options, relaxation = KERNELS[name]
+    T, d = dense.iteration_matrix(A, b, np.float64, relaxation)
+    limits = {"iterations": most, **CRITERION}
+    done = cs.cuda.iterate_dense(kernels.by_columns(T), d, mu, **options, **limits, device=device)
+    seconds = done.seconds
+    return {
+        "status": "converged" if done.converged else "max_iterations",
+        "iterations": done.iterations,
+        "seconds": seconds["to_device"] + seconds["iteration"] + seconds["from_device"],
+        "sweeps_s": seconds["iteration"],
+    }
+
+
+def timed_motion(count, steps, timed, **options):
+    """A motion of spheres: milliseconds of a step and its parts in the last steps, and places."""
+    world = dynamics.scenes.spheres_in_a_box(count, time_step=STEP, **SWEPT, **options)
+    world.run(steps - timed)
+    before = world.timings
+    contacts = world.run(timed)["contacts"][1:]  # without the state before the first step
+    parts = {name: 1e3 * (whole - before[name]) / timed for name, whole in world.timings.items()}
+    figures = {"contacts": float(contacts.mean())} | {f"{k}_ms": v for k, v in parts.items()}
+    return {**figures, "solve_share": parts["solve"] / parts["step"]}, world.positions.copy()
+
+
+def rows_of_steps(count, device, threads, steps=MOTION_STEPS, timed=TIMED_STEPS):
+    """The rows of a motion: one on one core, one on all, and one with solves on the device."""
+    places = {CORE: {"threads": 1}}
+    if threads > 1:
+        places["all cores"] = {"threads": threads}
+    rows, here = [], None
+    for where, options in {**places, DEVICE: {"device": device}}.items():
+        figures, positions = timed_motion(count, steps, timed, **options)
+        here = positions if here is None else here
+        rows.append(
+            {
+                "device": devices.named(device),
+                "spheres": count,
+                "where": where,
+                "threads": options.get("threads", ""),
+                "sweeps": SWEEPS,
+                "steps": timed,
+                **figures,
+                "apart": float(np.abs(positions - here).max()),
+            }
+        )
+    return rows
+
+
+def measure_on_device(problems, most, motion, device, results):
+    """Solves and steps with a device: spheres_device.csv, its picture, and spheres_steps.csv."""
+    print(common.write_csv("spheres_steps", rows_of_steps(*motion), results))
+    rows = []
+    for step, problem in problems:
+        own = list(rows_on_device(step, problem, most, device))
+        told = [f"{row['where']}: {row['iterations']} {row['status']}" for row in own]
+        print(problem.contacts, *told, sep="  ", flush=True)
+        rows += own
+
+        # What is known so far.
+        path = common.write_csv("spheres_device", rows, results)
+        pages.picture(path.with_suffix(".png"), draw_on_device, rows)
+    print(path)
 
 
 # ---- the picture ---------------------------------------------------------------------------------
@@ -184,6 +322,46 @@ def draw(rows, run_rows, positions):
     return figure
 
 
+def draw_on_device(rows):
+    """S2 figure 6.6: iterations, the times of solves over JOR's; besides, the times."""
+    titles = (f"(a) {OF_S2}: iterations", *(f"(b) {where}: over JOR" for where in (OF_S2, DEVICE)))
+    figure, axes = pages.panels((*titles, "time of a solve"), width=5.2, columns=2)
+    rows = [row for row in rows if row["status"] == "converged"]
+    for name, style in pages.styles(TESTED).items():
+        look = {"color": style.color, "marker": style.marker, "markersize": 4, "linewidth": 0.8}
+        iterations, seconds = (of_method(rows, name, key) for key in ("iterations", "seconds"))
+        axes[0].plot(*columns(iterations[OF_S2]), label=name, **look)
+        for ax, where in zip(axes[1:3], (OF_S2, DEVICE), strict=True):
+            base = of_method(rows, JOR, "seconds")[where]
+            both = [step for step in seconds[where] if step in base]
+            over = {k: (base[k][0], seconds[where][k][1] / base[k][1]) for k in both}
+            ax.plot(*columns(over), **look)
+        for where, form in zip(WAYS, ("--", "-", ":"), strict=True):
+            axes[3].plot(*columns(seconds[where], 1e3), **look | {"linestyle": form})
+    labels = ("iterations", *["time over JOR's"] * 2, "ms; dashed: core, dotted: S2's")
+    for ax, label in zip(axes, labels, strict=True):
+        ax.set_xlabel("contacts")
+        ax.set_ylabel(label)
+    for ax in (axes[0], axes[3]):
+        ax.set_yscale("log")
+    axes[0].legend(fontsize=7)
+    return figure
+
+
+def of_method(rows, name, key):
+    """A method's figures by way and step: (contacts, figure)."""
+    own = [row for row in rows if row["method"] == name]
+    return {
+        where: {row["step"]: (row["contacts"], row[key]) for row in own if row["where"] == where}
+        for where in WAYS
+    }
+
+
+def columns(by_step, scale=1.0):
+    """Contacts and figures, to be plotted."""
+    return [c for c, _ in by_step.values()], [scale * figure for _, figure in by_step.values()]
+
+
 def draw_spheres(ax, positions):
     """Shaded discs, back to front."""
     from matplotlib.collections import PatchCollection
@@ -208,13 +386,25 @@ def draw_spheres(ax, positions):
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few spheres, to build/benchmarks")
-    quick = parser.parse_args(argv).quick
+    parser.add_argument("--spheres", type=int, default=SPHERES, help="of the motion")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="problems of the motion")
+    parser.add_argument("--problems", type=Path, help="a folder with problems, or for them")
+    parser.add_argument("--device", choices=devices.DEVICES, help="measure Fig. 6.6 on a device")
+    given = parser.parse_args(argv)
+    quick, device = given.quick, given.device
     folder = (ROOT / "build" / "benchmarks" if quick else common.RESULTS / common.machine()) / "s2"
+    if device and (missing := _devices.why_not(device)):
+        parser.exit(1, f"not measured: {missing}\n")
+    if device == "cuda-emulated" and not quick:
+        parser.error("times of an emulated device mean nothing: add --quick")
+    if given.problems and not device and given.problems.exists():
+        parser.error(f"{given.problems} exists: its problems are for --device alone")
 
-    # A solve of the reference that ends at the cap is S2's, too.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        steps, problems, positions = reference(*((200, 4) if quick else ()))
+    steps, problems, positions = sampled(given)
+    if device:
+        motion = (60, device, 1, 20, 5) if quick else (given.spheres, device, clocks.free_cores())
+        measure_on_device(problems, 200 if quick else MOST, motion, device, folder)
+        return
     rows = []
     for step, problem in problems:
         rows += rows_of(step, problem, 2000 if quick else MOST)
@@ -225,6 +415,21 @@ def main(argv=None):
     print(path)
     picture = path.with_suffix(".png")
     print(pages.picture(picture, lambda given: draw(given, steps, positions), rows))
+
+
+def sampled(given):
+    """Steps, problems and places of the reference; of problems that are stored, these alone."""
+    if given.problems and (problems := stored(given.problems)):
+        return [], problems[:: -(-len(problems) // given.samples)], None
+    spheres = (60, 2) if given.device else (200, 4)
+
+    # A solve of the reference that ends at the cap is S2's, too.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = reference(*(spheres if given.quick else (given.spheres, given.samples)))
+    if given.problems:
+        store(found[1], given.problems)
+    return found
 
 
 if __name__ == "__main__":

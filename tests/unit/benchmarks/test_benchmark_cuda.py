@@ -208,3 +208,11 @@ def test_all_scripts_go_on_after_a_failure_and_stop_after_the_budget(tmp_path, m
         ]
         everything.main([*arguments, "--budget", "0"])
         assert capsys.readouterr().out.count("not started") == len(everything.STEPS)
+
+        # On a GPU, a long script starts only if the budget has room for it.
+        results = ["--results", str(tmp_path)]
+        needs = [step.needs for step in everything.STEPS]
+        assert max(needs) == needs[-1] > 100
+        everything.main(["--device", "cuda", "--budget", "10", *results])
+        told = capsys.readouterr().out
+        assert told.count("not started") == sum(each > 0 for each in needs)

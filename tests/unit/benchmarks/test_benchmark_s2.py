@@ -1,6 +1,7 @@
 """benchmarks/s2: what is sampled, S2's relaxed SOR, full matrices, and the page from the rows."""
 
 import csv
+import types
 import warnings
 
 import numpy as np
@@ -91,6 +92,96 @@ def test_every_method_has_a_row(scripts, sampled):
     assert full["status"] == "converged"
 
 
+def test_problems_are_stored_by_their_steps(scripts, sampled, tmp_path):
+    spheres, _ = scripts
+    pytest.importorskip("h5py")
+    _, problems, _ = sampled
+    spheres.store(problems, tmp_path / "new")
+    for (step, problem), (again, loaded) in zip(
+        problems, spheres.stored(tmp_path / "new"), strict=True
+    ):
+        assert step == again
+        assert np.array_equal(problem.b, loaded.b)
+        assert np.array_equal(problem.bodies, loaded.bodies)
+    for samples in (1, 40):
+        given = types.SimpleNamespace(problems=tmp_path / "new", samples=samples)
+        steps = [step for step, _ in spheres.sampled(given)[1]]
+        assert steps == [step for step, _ in problems][:samples]
+
+
+needs_emulation = pytest.mark.skipif(
+    _devices.why_not("cuda-emulated") is not None, reason="needs the emulated kernels"
+)
+
+
+@pytest.fixture(scope="module")
+def falling():
+    """A small problem of falling spheres, which JOR solves, too."""
+    world = cs.dynamics.scenes.spheres_in_a_box(12, time_step=2e-3)
+    world.run(60)
+    return world.problem()
+
+
+@needs_emulation
+def test_spheres_are_solved_on_a_device_as_on_one_core(scripts, falling, tmp_path):
+    """S2 figure 6.6: iterations of eq. 4.50; S2's kernels ask every ten."""
+    spheres, report = scripts
+    assert falling.contacts > 8
+    rows = list(spheres.rows_on_device(60, falling, 2000, "cuda-emulated"))
+    assert [(row["where"], row["method"]) for row in rows] == [
+        (where, method) for where in spheres.WAYS for method in spheres.TESTED
+    ]
+    assert {row["status"] for row in rows} == {"converged"}
+    iterations = {(row["where"], row["method"]): row["iterations"] for row in rows}
+    for method in spheres.TESTED:
+        core, device, of_s2 = (iterations[where, method] for where in spheres.WAYS)
+        assert device == core
+        # In S2's full SOR, friction sees the new normal impulse.
+        assert of_s2 % 10 == 0
+        assert abs(of_s2 - core) < (20 if method == spheres.SOR else 10)
+    assert all(row["seconds"] > 0 < row["sweeps_s"] for row in rows)
+
+    # The page has them.
+    folder = tmp_path / "somebody" / "s2"
+    with importing_from(BENCHMARKS / "s2"):
+        import common
+
+        common.write_csv("spheres_device", rows, folder)
+        steps = spheres.rows_of_steps(12, "cuda-emulated", 2, steps=40, timed=2)
+        common.write_csv("spheres_steps", steps, folder)
+    text = report.device_section(folder)
+    assert "spheres_device.png)" in text
+    assert f"| {falling.contacts} | {spheres.OF_S2} | " in text
+    assert [row["where"] for row in steps] == ["one core", "all cores", "device"]
+    assert all(row["apart"] < 1e-9 for row in steps)
+    assert all(row["step_ms"] >= row["solve_ms"] > 0 for row in steps)
+    figure = spheres.draw_on_device(rows)
+    assert all(ax.lines for ax in figure.axes)
+
+
+def test_what_no_device_solved_is_told(scripts, tmp_path):
+    _, report = scripts
+    text = report.device_section(tmp_path / "nobody" / "s2")
+    assert text.count("not measured on a GPU") == len(report.ON_DEVICE) + 1
+
+
+def test_spheres_on_a_device_are_not_measured_without_one(scripts, capsys):
+    spheres, _ = scripts
+    if cs.cuda.available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(SystemExit) as ended:
+        spheres.main(["--device", "cuda"])
+    assert ended.value.code == 1
+    assert f"not measured: {cs.cuda.why_not()}" in capsys.readouterr().err
+
+
+@needs_emulation
+def test_times_of_spheres_on_an_emulated_device_are_not_stored(scripts, capsys):
+    with pytest.raises(SystemExit):
+        scripts[0].main(["--device", "cuda-emulated"])
+    assert "add --quick" in capsys.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def dense():
     with importing_from(BENCHMARKS / "s2"):
@@ -107,6 +198,24 @@ def test_full_matrices_are_diagonally_dominant_and_the_same_again(dense):
     assert not np.array_equal(dense.random_problem(6, 2)[1], c)
 
 
+def test_pieces_of_a_full_matrix_make_the_whole(dense, monkeypatch):
+    """As without pieces, bit for bit: symmetric G, and T = 1 - R G."""
+    whole = dense.random_problem(7, 0)
+    T, d = dense.iteration_matrix(*whole, np.float64)
+    monkeypatch.setattr(dense, "PIECE", 4)
+    G, c = dense.random_problem(7, 0)
+    assert np.array_equal(G, whole[0])
+    assert np.array_equal(c, whole[1])
+    again = dense.iteration_matrix(G, c, np.float64)
+    assert np.array_equal(again[0], T)
+    factor = 1 / np.column_stack(
+        [G.diagonal()[::3], *[np.maximum(G.diagonal()[1::3], G.diagonal()[2::3])] * 2]
+    )
+    assert np.allclose(T, np.eye(21) - factor.reshape(-1, 1) * G, rtol=0, atol=1e-15)
+    assert np.array_equal(again[1], d)
+    assert np.allclose(d, -(factor * c).ravel())
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_floats_between_two_numbers(dense, dtype):
     one, tiny = dtype(1.0), np.nextafter(dtype(0), dtype(1))
@@ -118,7 +227,8 @@ def test_floats_between_two_numbers(dense, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_jor_is_the_one_of_numpy(dense, dtype):
     G, c = dense.random_problem(20, 0)
-    found, _ = dense.jor_by_numpy(G, c, dtype)
+    found, clock, own = dense.jor_by_numpy(G, c, dtype)
+    assert clock > 0 < own
     problem = cs.Problem.from_delassus(G, c, dense.MU)
     options = {"rtol": None, "atol": None, "max_iterations": dense.ITERATIONS, "threads": 1}
     ours = cs.solve(problem, **dense.options_of(dense.JOR), **options, dtype=dtype.__name__)
@@ -129,13 +239,29 @@ def test_jor_is_the_one_of_numpy(dense, dtype):
     assert not dense.cross_check(np.full(60, np.nan), found, dtype)["finite"]
 
 
-@pytest.mark.skipif(
-    _devices.why_not("cuda-emulated") is not None, reason="needs the emulated kernels"
-)
-def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path):
-    dense.measure(dense.Run(tmp_path, (3, 6), "cuda-emulated", threads=2, runs=2))
+def test_numpy_is_measured_on_threads_in_a_process(dense, monkeypatch, tmp_path):
+    """BLAS takes their number from the environment when it is loaded."""
+    monkeypatch.chdir(tmp_path)
+    given = {}
+    run = dense.subprocess.run
+
+    def recorded(command, **options):
+        given.update(options["env"])
+        return run(command, **options)
+
+    monkeypatch.setattr(dense.subprocess, "run", recorded)
+    seconds = dense.numpy_on_threads(4, 0, 2)
+    assert given["OPENBLAS_NUM_THREADS"] == "2"
+    assert list(seconds) == ["float32", "float64"]
+    assert all(0 < each < 1 for each in seconds.values())
+
+
+@needs_emulation
+def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "numpy_on_threads", lambda *_: {"float32": 1e-6, "float64": 1e-6})
+    dense.measure(dense.Run(tmp_path, (4,), "cuda-emulated", threads=2, runs=2))
     rows = list(csv.DictReader((tmp_path / "dense.csv").read_text("utf-8").splitlines()))
-    assert len(rows) == 2 * (2 + len(dense.RELAXED) + 2)
+    assert len(rows) == 2 * (2 + len(dense.RELAXED))
     assert (tmp_path / "dense.png").stat().st_size > 10_000
     for row in rows:
         assert row["finite"] == "1"
@@ -148,6 +274,7 @@ def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path):
         megabytes = (4 if row["dtype"] == "float32" else 8) * (3 * int(row["contacts"])) ** 2 / 1e6
         rate = 1e-3 * megabytes / float(row["device_s"])
         assert float(row["device_gbs"]) == pytest.approx(rate, rel=1e-2)
+        assert bool(row["numpy_threads_speedup"]) == (row["method"] == dense.JOR)
 
 
 def test_what_no_device_measured_is_told(scripts, dense, tmp_path):

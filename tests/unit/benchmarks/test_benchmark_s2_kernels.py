@@ -1,6 +1,7 @@
 """benchmarks/s2: variants of S2 table 6.1 are right on the emulated device; parts of full SOR."""
 
 import csv
+import itertools
 
 import numpy as np
 import pytest
@@ -21,22 +22,87 @@ def script():
 
 
 def test_the_problem_is_a_contraction(script):
-    T, d = script.random_iteration(10, np.float64)
+    T, d = script.dense.iteration_matrix(*script.dense.random_problem(10, 0), np.float64)
     # Rows of G whose diagonal is larger than all others together, with R no larger than 1 / G_ii.
     assert (abs(T).sum(axis=1) < 1).all()
     assert (d != 0).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_every_variant_agrees_with_the_sequential_iteration(script, dtype):
-    rows = script.measured(34, dtype, emulated.EMULATED["device"])
-    assert [row["variant"] for row in rows] == [variant.name for variant in script.VARIANTS]
-    assert set(emulated.kernels.s2_kernels()) == {row["kernel"] for row in rows}
-    for row in rows:
+def test_columns_of_the_matrix_are_contiguous(script, monkeypatch):
+    monkeypatch.setattr(script.dense, "PIECE", 4)
+    T = np.random.default_rng(1).normal(size=(21, 21))
+    by_columns = script.by_columns(T)
+    assert by_columns.flags.f_contiguous
+    assert np.array_equal(by_columns, T)
+
+
+@pytest.fixture(scope="module")
+def measured(script, tmp_path_factory):
+    """The rows of all variants at 34 contacts."""
+    run = script.Run(tmp_path_factory.mktemp("s2"), (34,), emulated.EMULATED["device"], 2, 2)
+    return script.measured(34, run)
+
+
+def test_every_variant_agrees_with_the_sequential_iteration(script, measured):
+    names = [variant.name for variant in script.VARIANTS]
+    for precision in ("float32", "float64"):
+        rows = [row for row in measured if row["precision"] == precision]
+        assert [row["variant"] for row in rows] == names
+        assert set(emulated.kernels.s2_kernels()) == {row["kernel"] for row in rows}
+    for row in measured:
         # A sum of 102 products rounds by some units.
         assert row["ulp"] <= 16, row
+        assert row["ulp_mean"] <= row["ulp_max"]
+        assert row["apart"] < 1e-14 if row["precision"] == "float64" else 1e-5
         assert row["not_finite"] == 0
+        assert row["runs"] == 2
         assert row["ms_low"] > 0
+
+
+def test_every_variant_has_its_counterpart_on_the_processor(script, measured):
+    assert {variant.on_processor for variant in script.VARIANTS} == {
+        *(script.dense.JOR, script.dense.FULL),
+        *script.dense.RELAXED,
+    }
+    for row in measured:
+        assert row["speedup"] == pytest.approx(row["processor_ms"] / row["ms_median"])
+        assert ("threads_ms" in row) == row["variant"].startswith("JOR")
+        assert ("break_even" in row) == (row["processor_ms"] > row["ms_median"])
+
+
+def test_iterations_pay_for_copies(script):
+    """S2 eq. 6.1, with and without allocation; nothing pays where the device is slower."""
+    jor, full = script.VARIANTS[0], script.VARIANTS[8]
+    parts = {"to_device": 3.0, "from_device": 1.0, "allocation": 5.0, "release": 1.0}
+    processor = {(jor.on_processor, np.float64, 1): 2.5, (jor.on_processor, np.float64, 4): 1.0}
+    processor[full.on_processor, np.float64, 1] = 0.25
+    found = script.beside(0.5, parts, jor, np.float64, processor, 4)
+    assert found == {
+        "processor_ms": 2500.0,
+        "speedup": 5.0,
+        "break_even": 2.0,
+        "threads": 4,
+        "break_even_allocating": 5.0,
+        "threads_ms": 1000.0,
+        "threads_speedup": 2.5,
+        "over_threads": 2.0,
+    }
+    slower = script.beside(0.5, parts, full, np.float64, processor, 4)
+    assert slower == {"processor_ms": 250.0, "speedup": 0.5}
+
+
+def test_other_sizes_of_the_same_device_stay(script, tmp_path):
+    def row(contacts, device="one", **more):
+        return {"device": device, "contacts": contacts, "precision": "float32", **more}
+
+    keys = ("contacts", "precision")
+    script.dense.stored_with("some", [row(400), row(100, ms=1)], keys, tmp_path)
+    path = script.dense.stored_with("some", [row(100, ms=2), row(200)], keys, tmp_path)
+    rows = script.pages.read(path)
+    assert [row["contacts"] for row in rows] == ["100", "200", "400"]
+    assert [row["ms"] for row in rows] == ["2", "", ""]
+    path = script.dense.stored_with("some", [row(100, "another")], keys, tmp_path)
+    assert [row["device"] for row in script.pages.read(path)] == ["another"]
 
 
 def test_times_of_an_emulated_device_are_not_stored(script, capsys):
@@ -45,16 +111,64 @@ def test_times_of_an_emulated_device_are_not_stored(script, capsys):
     assert "add --quick" in capsys.readouterr().err
 
 
-def test_variants_have_a_picture(script, tmp_path):
-    path = tmp_path / "kernels.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("precision", "variant", "contacts", "ms_median"))
-        for i, variant in enumerate(script.VARIANTS):
-            for contacts in (100, 200):
-                writer.writerow(("float64", variant.name, contacts, 0.01 * contacts * (i + 1)))
+COLUMNS = ("device", "precision", "variant", "contacts", "ms_median", "gb_per_s")
+COLUMNS += ("ulp", "not_finite")
+BESIDE = ("runs", "speedup", "threads_speedup", "break_even", "ulp_max", "ulp_mean", "apart")
+
+
+@pytest.fixture
+def stored(script, tmp_path):
+    """Writes a made-up CSV with these columns."""
+
+    def write(*columns, precisions=("float32", "float64")):
+        path = tmp_path / "somebody" / "s2" / "kernels.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            names = (*columns, *script.common.versions())
+            writer.writerow(names)
+            cases = itertools.product(script.VARIANTS, precisions, (100, 400))
+            for variant, precision, contacts in cases:
+                figures = {"ms_median": 0.01 * contacts, "speedup": 12, "runs": 5, "not_finite": 0}
+                figures |= {"device": "a GPU", "precision": precision, "variant": variant.name}
+                figures |= {"contacts": contacts, "break_even": 40}
+                writer.writerow([figures.get(name, 3) for name in names])
+        return path
+
+    return write
+
+
+def test_variants_have_pictures(script, stored, monkeypatch):
+    names = ("kernels", "kernels_speedups", "kernels_break_even")
+    path = stored(*COLUMNS, *BESIDE, precisions=("float64",))
     script.main(["--draw", str(path)])
-    assert path.with_suffix(".png").stat().st_size > 10_000
+    for name in names:
+        assert path.with_name(f"{name}.png").stat().st_size > 10_000
+
+    # What was not measured has none.
+    monkeypatch.setattr(script.pages, "picture", lambda path, *_: path.stem)
+    assert script.drawn(path, script.pages.read(stored(*COLUMNS))) == ["kernels"]
+
+
+def test_page_has_speed_ups_and_break_even(script, stored):
+    """S2 figures 6.2 and 6.3; a CSV from before they were measured says so."""
+    with importing_from(BENCHMARKS / "s2"):
+        import report
+    path = stored(*COLUMNS)
+    text = report.kernels_section(path.parent)
+    assert "Speed-ups over one core (Fig. 6.2): not measured on a GPU." in text
+    assert "Iterations that pay for copies (Fig. 6.3): not measured on a GPU." in text
+    assert "All runs of a size had the same G." in text
+
+    text = report.kernels_section(stored(*COLUMNS, *BESIDE).parent)
+    assert "not measured" not in text
+    assert "Device: a GPU." in text
+    assert "\n| JOR 5 | float64 | 12 | 12 |\n" in text
+    assert "\n| JOR 5 | float64 | 40 | 40 |\n" in text
+    assert "Of JOR 5, here: 40 (40 to 40)." in text
+    assert "JOR 5: 12 times (12 to 12), full SOR 1: 12 times" in text
+    assert "All runs of a size" not in text
+    assert text.count(".png)") == 3
 
 
 @pytest.fixture(scope="module")

@@ -221,6 +221,26 @@ def test_a_world_steps_on_the_device():
     np.testing.assert_allclose(there.positions, here.positions, atol=1e-6)
 
 
+def test_spheres_in_a_box_have_the_states_of_the_processor():
+    """S2's motion: bit for bit in float64, while spheres fall and land."""
+    sweeps = {"method": "gauss_seidel", "max_iterations": 10, "rtol": None, "atol": None}
+    sweeps["scheme"] = "factorized"  # "auto" weighs the costs of the processor alone
+
+    def run(**options):
+        world = dynamics.scenes.spheres_in_a_box(
+            12, time_step=4e-3, order="colored", **sweeps, **options
+        )
+        record = world.run(60)
+        return world, record["contacts"]
+
+    here, contacts = run(instructions="avx2", threads=1)
+    there, on_device = run(**EMULATED)
+    assert contacts.max() > 8
+    np.testing.assert_array_equal(on_device, contacts)
+    for name in ("positions", "orientations", "velocities"):
+        np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
