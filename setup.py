@@ -25,6 +25,7 @@ variables that change the build:
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,8 @@ COVERAGE_LINK = ["-Wl,-u,__gcov_dump,-u,__gcov_reset"]
 # Loops that some arguments of a template never reach (128) are meant.
 NVCC = ["-std=c++17", "-O3", "-rdc=true", "--fmad=false", "-Xcompiler=-fPIC,-fvisibility=hidden"]
 NVCC += ["-diag-suppress=128"]
+USUAL_NVCC = Path("/usr/local/cuda/bin/nvcc")  # where it is not named otherwise
+ARCHITECTURE = re.compile(r"[1-9][0-9]{1,2}[af]?")
 # What takes longest comes first: no core shall wait for the last file.
 NVCC_FIRST = ("parts_threads", "dataflow", "regions", "on_chip", "batches")
 # A kernel has at least the registers of what it calls: the prox of a set, which is called, must not
@@ -242,7 +245,7 @@ def find_nvcc() -> str | None:
     places = [Path(home, "bin", "nvcc")] if home else []
     known = shutil.which("nvcc")
     places += [Path(known)] if known else []
-    places.append(Path("/usr/local/cuda/bin/nvcc"))
+    places.append(USUAL_NVCC)
     return next((str(place) for place in places if place.exists()), None)
 
 
@@ -250,18 +253,25 @@ def gpu_architectures() -> list[str]:
     """Compute capabilities to build for: those asked for, those of the GPUs here, or one."""
     asked = os.environ.get("CONTACTSOLVE_CUDA_ARCHS", "")
     if asked:
-        return asked.replace(".", "").split(",")
+        named = {each.strip().replace(".", "") for each in asked.split(",")}
+        if not all(map(ARCHITECTURE.fullmatch, named)):
+            raise PlatformError(
+                f"CONTACTSOLVE_CUDA_ARCHS={asked}: compute capabilities are needed, such as 80,90"
+            )
+        return sorted(named, key=generation)
     try:
         command = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
-        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        found = []
-    return sorted({each.replace(".", "") for each in found}, key=generation) or ["90"]
+        lines = ""
+    # A driver that does not know a number says so in words.
+    found = {each.strip().replace(".", "") for each in lines.splitlines()}
+    return sorted(filter(ARCHITECTURE.fullmatch, found), key=generation) or ["90"]
 
 
 def generation(architecture: str) -> int:
     """Return the number of an architecture: 90 of "90" and of "90a"."""
-    return int("".join(filter(str.isdigit, architecture)) or 0)
+    return int("".join(filter(str.isdigit, architecture)))
 
 
 def device_extensions() -> list[Extension]:
