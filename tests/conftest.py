@@ -21,18 +21,28 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def share(text):
+    """The numbers of "K/N"."""
+    number, of = map(int, text.split("/"))
+    if not 0 <= number < of:
+        raise ValueError
+    return number, of
+
+
 def pytest_addoption(parser):
     what = "run this third of the tests; which one a test is in depends on its name alone"
     parser.addoption("--third", type=int, choices=range(3), help=what)
+    what = "run share K of N, counted from 0, likewise"
+    parser.addoption("--share", type=share, metavar="K/N", help=what)
     what = "leave out the test functions that this file names, but for the tests with a plus"
     parser.addoption("--without", type=Path, metavar="FILE", help=what)
 
 
-def third_of(item):
+def share_of(item, of):
     """Tests that share the copy of the library with its additions, a build, stay together."""
     together = "extended" in getattr(item, "fixturenames", ())
     name = item.path.stem if together else f"{item.path.stem}::{item.name}"
-    return zlib.crc32(name.encode()) % 3
+    return zlib.crc32(name.encode()) % of
 
 
 def function_of(item):
@@ -47,7 +57,10 @@ def keep(config, items, wanted):
 def pytest_collection_modifyitems(config, items):
     third = config.getoption("third")
     if third is not None:
-        keep(config, items, lambda item: third_of(item) == third)
+        keep(config, items, lambda item: share_of(item, 3) == third)
+    chosen = config.getoption("share")
+    if chosen is not None:
+        keep(config, items, lambda item: share_of(item, chosen[1]) == chosen[0])
 
     without = config.getoption("without")
     if without is not None:
