@@ -330,7 +330,10 @@ def test_emulation_takes_the_same_files_and_no_nvcc(toolkit, monkeypatch, tmp_pa
     assert not any("sanitize" in flag for flag in [*extension.options, *extension.linking])
 
 
-@pytest.mark.parametrize(("choice", "watched"), [("1", "address"), ("thread", "thread")])
+@pytest.mark.parametrize(
+    ("choice", "watched"),
+    [("1", "address,undefined"), ("kernels", "address,undefined"), ("thread", "thread")],
+)
 def test_sanitizers_watch_emulated_kernels(toolkit, monkeypatch, choice, watched):
     monkeypatch.setenv("CONTACTSOLVE_CUDA", "emu")
     monkeypatch.setenv("CONTACTSOLVE_SANITIZE", choice)
@@ -339,12 +342,21 @@ def test_sanitizers_watch_emulated_kernels(toolkit, monkeypatch, choice, watched
     def sanitizers(flags):
         return [flag for flag in flags if flag.startswith("-fsanitize=")]
 
-    (own,) = sanitizers(extension.options_of("cuda/visits.cu"))
-    assert watched in own
+    own = f"-fsanitize={watched}"
+    assert sanitizers(extension.options_of("cuda/visits.cu")) == [own]
     assert sanitizers(extension.linking) == [own]
     # The scheduler of emulated threads is no part of what ThreadSanitizer watches.
     scheduler = sanitizers(extension.options_of("cuda/emulation/emulation.cc"))
     assert scheduler == ([] if watched == "thread" else [own])
+    # The library itself is watched by the first choice alone.
+    assert sanitizers(toolkit.flags(None)[0]) == ([own] if choice == "1" else [])
+
+
+def test_unknown_sanitizers_are_refused(toolkit, monkeypatch):
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "emu")
+    monkeypatch.setenv("CONTACTSOLVE_SANITIZE", "memory")
+    with pytest.raises(toolkit.PlatformError, match="=memory: 0, 1, kernels and thread are known"):
+        toolkit.device_extensions()
 
 
 # ---- machine code, extras ------------------------------------------------------------------------
