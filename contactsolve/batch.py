@@ -65,6 +65,10 @@ class BatchResult(Sequence[BatchSolution]):
         ``offsets[i]:offsets[i + 1]``.
     offsets
         ``(p + 1,)`` integers.
+    device_impulses
+        After ``solve_batch(..., on_device=True)`` λ in the memory of the device, a
+        `contactsolve.cuda.DeviceArray`: ``(p, K, m)`` if all problems have one shape, otherwise as
+        `flat_impulses`. Otherwise None, and in copies of a result.
     iterations
         Sweeps of each problem, ``(p,)``.
     statuses
@@ -92,7 +96,7 @@ class BatchResult(Sequence[BatchSolution]):
         recorded: np.ndarray,
         there: DeviceArray | None,
     ) -> None:
-        self._form, self._device_impulses = layout.form, there
+        self._form, self.device_impulses = layout.form, there
         self.offsets = layout.form.offsets
         self.flat_impulses = answer["impulses"][layout.row]
         self.flat_residual_velocities = answer["residual_velocities"][layout.row]
@@ -131,27 +135,8 @@ class BatchResult(Sequence[BatchSolution]):
         """λ [N s]: ``(p, K, m)`` if all problems have one shape, otherwise a list."""
         return self._form.split(self.flat_impulses)
 
-    @property
-    def device_impulses(self) -> DeviceArray:
-        """λ in the memory of the device, after ``solve_batch(..., on_device=True)`` [N s].
-
-        A `contactsolve.cuda.DeviceArray`, ``(p, K, m)`` if all problems have one shape, otherwise
-        as `flat_impulses`.
-
-        Raises
-        ------
-        AttributeError
-            The impulses are in the memory of the processor alone.
-        """
-        if self._device_impulses is None:
-            raise AttributeError(
-                "device_impulses needs a result of solve_batch(on_device=True), neither saved nor "
-                "copied"
-            )
-        return self._device_impulses
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_device_impulses": None}
+        return {**self.__dict__, "device_impulses": None}
 
     @property
     def residual_velocities(self) -> Any:
