@@ -476,6 +476,7 @@ def solve_batch(
     parts: int,
     histories: int,
     per: int,
+    there: int,
     progress: Callable[[int], None] | None,
     /,
 ) -> dict[str, Any]: ...

@@ -13,6 +13,7 @@ from . import _core
 from ._arrays import index as integer
 from ._arrays import index_array, real_array
 from ._batch_layout import BatchLayout, layout_of_problems, layout_of_stacks
+from ._device_arrays import DeviceArray
 from ._options import dtype_name, explain, flag, for_library, relative_tolerance
 from ._report import BatchBar, bar_of
 from .problem import Problem
@@ -64,6 +65,10 @@ class BatchResult(Sequence[BatchSolution]):
         ``offsets[i]:offsets[i + 1]``.
     offsets
         ``(p + 1,)`` integers.
+    device_impulses
+        After ``solve_batch(..., on_device=True)`` λ in the memory of the device, a
+        `contactsolve.cuda.DeviceArray`: ``(p, K, m)`` if all problems have one shape, otherwise as
+        `flat_impulses`. Otherwise None, and in copies of a result.
     iterations
         Sweeps of each problem, ``(p,)``.
     statuses
@@ -84,8 +89,14 @@ class BatchResult(Sequence[BatchSolution]):
         ``"sweep_seconds"`` of its sweeps alone, without copies to and from a device.
     """
 
-    def __init__(self, layout: BatchLayout, answer: dict[str, Any], recorded: np.ndarray) -> None:
-        self._form = layout.form
+    def __init__(
+        self,
+        layout: BatchLayout,
+        answer: dict[str, Any],
+        recorded: np.ndarray,
+        there: DeviceArray | None,
+    ) -> None:
+        self._form, self.device_impulses = layout.form, there
         self.offsets = layout.form.offsets
         self.flat_impulses = answer["impulses"][layout.row]
         self.flat_residual_velocities = answer["residual_velocities"][layout.row]
@@ -123,6 +134,9 @@ class BatchResult(Sequence[BatchSolution]):
     def impulses(self) -> Any:
         """λ [N s]: ``(p, K, m)`` if all problems have one shape, otherwise a list."""
         return self._form.split(self.flat_impulses)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "device_impulses": None}
 
     @property
     def residual_velocities(self) -> Any:
@@ -202,6 +216,7 @@ def solve_batch(
     dtype: Any = "float64",
     threads: int | None = None,
     record: Iterable[int] = (),
+    on_device: bool = False,
     progress: bool | float = False,
 ) -> BatchResult:
     """Solve many small problems, each by Gauss-Seidel sweeps of its own.
@@ -260,6 +275,10 @@ def solve_batch(
         Maximum number of threads of the processor. No result depends on it.
     record
         Indices of problems whose histories are kept.
+    on_device
+        Leave the impulses on `device` as well, as ``result.device_impulses``. The processor packs
+        and judges a batch: b and `initial`, which may be arrays of the device, pass through its
+        memory, and it has the impulses, too.
     progress
         Show a progress bar (needs tqdm). A number: show it only after this many seconds.
 
@@ -337,15 +356,26 @@ def solve_batch(
         raise explain(given, error) from None
     recorded = _recorded(record, len(layout))
     start = None if initial is None else layout.joined(_flat_of(initial, layout))
+    there = _room(layout, device) if flag("on_device", on_device) else None
 
     try:
         with bar_of(BatchBar, len(layout), progress) as bar:
-            answer = _solved(layout, options, start, recorded, _PER.index(per), bar)
+            answer = _solved(layout, options, start, recorded, _PER.index(per), bar, there)
     except ValueError as error:
         raise _of_problem(layout, options, explain(given, error)) from None
     except (TypeError, OverflowError) as error:
         raise explain(given, error) from None
-    return BatchResult(layout, answer, recorded)
+    result = BatchResult(layout, answer, recorded, there)
+    if there is not None and not answer["found"]:
+        there.write(result.flat_impulses.reshape(there.shape))
+    return result
+
+
+def _room(layout: BatchLayout, device: str) -> DeviceArray:
+    """Return memory of the device for the impulses of all problems."""
+    if device == "cpu":
+        raise ValueError("on_device=True: the batch has no device; give device='cuda'")
+    return DeviceArray(device, layout.form.shape or (int(layout.form.offsets[-1]),))
 
 
 def _layout(problems: Any, arrays: dict[str, Any]) -> BatchLayout:
@@ -405,10 +435,14 @@ def _solved(
     start: np.ndarray | None,
     recorded: np.ndarray,
     per: int,
-    bar: Callable[[int], None] | None,
+    bar: Callable[[int], None] | None = None,
+    there: DeviceArray | None = None,
 ) -> dict[str, Any]:
-    """Solve in C, part by part."""
+    """Solve in C, part by part; ``"found"``: whether impulses have been copied to `there`."""
     parts = layout.nonempty
+    # They are copied within the device where the batch has them in the order of the problems.
+    in_order = there is not None and (layout.row == np.arange(len(layout.row))).all()
+    address = there.pointer if there is not None and in_order else 0
     places = np.full(len(layout), -1, np.int32)
     places[recorded] = np.arange(len(recorded))
     order: dict[str, Any] = {
@@ -419,7 +453,16 @@ def _solved(
     }
     order |= {"parts": 0, "subtasks": 0, "weighted_subtasks": False, "settings": {}}
     return _core.solve_batch(
-        layout.core, options, order, start, places[parts], len(parts), len(recorded), per, bar
+        layout.core,
+        options,
+        order,
+        start,
+        places[parts],
+        len(parts),
+        len(recorded),
+        per,
+        address,
+        bar,
     )
 
 
@@ -430,7 +473,15 @@ def _of_problem(layout: BatchLayout, options: dict[str, Any], error: Exception) 
     quick = {**options, "device": "cpu", "max_iterations": 1}
     for i in range(len(layout)):
         try:
-            _solved(layout_of_problems([layout.problem(i)]), quick, None, np.zeros(0, int), 0, None)
+            _solved(
+                layout_of_problems([layout.problem(i)]),
+                quick,
+                None,
+                np.zeros(0, int),
+                0,
+                None,
+                None,
+            )
         except ValueError as own:
             return type(error)(f"problem {i}: {own}")
     return error

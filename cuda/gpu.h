@@ -204,11 +204,28 @@ CS_GPU void cs_load_piece_once(const double *from, double *to)
     const double2 piece = __ldcs(reinterpret_cast<const double2 *>(from));
     to[0] = piece.x, to[1] = piece.y;
 }
+
+/* A piece of which some numbers may be `written` meanwhile; the caller replaces them. */
+#define CS_READ_UNSETTLED_PIECE(written, from, to) cs_read_fresh_piece(from, to)
 #else
 template <class number> CS_GPU void cs_read_fresh_piece(const number *from, number *to)
 {
     cs_load_piece(from, to);
 }
+
+/* ThreadSanitizer does not see such a read. */
+template <class number>
+__attribute__((noinline, no_sanitize("thread"))) static void cs_read_unseen_piece(
+    const number *from, number *to)
+{
+    for (size_t k = 0; k < 16 / sizeof(number); k++) to[k] = from[k];
+}
+
+#define CS_READ_UNSETTLED_PIECE(written, from, to)   \
+    do {                                             \
+        if (written) cs_read_unseen_piece(from, to); \
+        else cs_read_fresh_piece(from, to);          \
+    } while (0)
 
 template <class number> CS_GPU void cs_load_piece_once(const number *from, number *to)
 {
@@ -323,13 +340,17 @@ CS_GPU uint32_t cs_read_arrivals(const uint32_t *from)
     return count;
 }
 #else
-CS_GPU void cs_arrive(uint32_t *count) { atomicAdd(count, 1u); }
-CS_GPU uint32_t cs_read_arrivals(const uint32_t *from) { return *from; }
-CS_GPU uint32_t cs_read_count(const uint32_t *from) { return *from; }
+/* A reader sees what was done before: ThreadSanitizer knows nothing of __threadfence(). */
+CS_GPU void cs_arrive(uint32_t *count) { __atomic_fetch_add(count, 1u, __ATOMIC_RELEASE); }
+CS_GPU uint32_t cs_read_count(const uint32_t *from)
+{
+    return __atomic_load_n(from, __ATOMIC_ACQUIRE);
+}
+CS_GPU uint32_t cs_read_arrivals(const uint32_t *from) { return cs_read_count(from); }
 
 CS_GPU void cs_write_count(uint32_t *to, uint32_t count)
 {
-    if (!emulation::loses_write()) *to = count;
+    if (!emulation::loses_write()) __atomic_store_n(to, count, __ATOMIC_RELEASE);
 }
 #endif
 

@@ -258,6 +258,10 @@ cs_status cs_batch_solve(const cs_problem *whole, const cs_options *options,
         .velocity_change = result->velocity_change,
     };
     status = cs_solver_solve(solver, call->initial, NULL, NULL, NULL, &solved, error);
+    result->found = 0;
+    if (!status && call->there)
+        status =
+            cs_solver_impulses_there(solver, result->impulses, call->there, &result->found, error);
     result->used = b.parts.used;
     result->seconds = solved.wall_seconds;
     result->sweep_seconds = b.parts.seconds;

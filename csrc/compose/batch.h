@@ -24,10 +24,12 @@ typedef struct cs_batch_result {
     const char *used;           /* cs_parts_call.used */
     double setup_seconds, seconds;
     double sweep_seconds; /* cs_parts_call.seconds */
+    int found;            /* whether cs_batch_call.there has the impulses */
 } cs_batch_result;
 
 typedef struct cs_batch_call {
     const double *initial; /* (rows), or NULL */
+    double *there; /* (rows) in the memory of the device, where impulses are copied to; or NULL */
     cs_per per;
     const int32_t *recorded; /* as in cs_parts_call */
     double *history;

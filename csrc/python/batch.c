@@ -159,8 +159,9 @@ static void *data(const answer_arrays *arrays, int i)
 static PyObject *dictionary(answer_arrays *arrays, const cs_batch_result *result)
 {
     PyObject *answer = Py_BuildValue(
-        "{s:s,s:d,s:d,s:d}", "used", result->used ? result->used : "processor", "setup_seconds",
-        result->setup_seconds, "seconds", result->seconds, "sweep_seconds", result->sweep_seconds);
+        "{s:s,s:d,s:d,s:d,s:O}", "used", result->used ? result->used : "processor", "setup_seconds",
+        result->setup_seconds, "seconds", result->seconds, "sweep_seconds", result->sweep_seconds,
+        "found", result->found ? Py_True : Py_False);
     for (int i = 0; i < ARRAYS && answer; i++) {
         if (add_item(answer, array_names[i], arrays->array[i]) < 0) Py_CLEAR(answer);
         arrays->array[i] = NULL;
@@ -194,10 +195,11 @@ PyObject *core_solve_batch(PyObject *module, PyObject *args)
     PyObject *problem, *options, *order, *initial, *recorded, *progress, *answer = NULL;
     int per;
     long long parts, histories;
+    unsigned long long there;
     solver_arguments r = {.lists = {0}};
-    if (!PyArg_ParseTuple(args, "O!O!O!OOLLiO:solve_batch", state->problem_type, &problem,
+    if (!PyArg_ParseTuple(args, "O!O!O!OOLLiKO:solve_batch", state->problem_type, &problem,
                           &PyDict_Type, &options, &PyDict_Type, &order, &initial, &recorded, &parts,
-                          &histories, &per, &progress))
+                          &histories, &per, &there, &progress))
         return NULL;
     problem_object *owner = (problem_object *)problem;
     PyArrayObject *first = NULL, *which = NULL;
@@ -220,6 +222,7 @@ PyObject *core_solve_batch(PyObject *module, PyObject *args)
         goto out;
     cs_batch_call call = {
         .initial = first ? PyArray_DATA(first) : NULL,
+        .there = (double *)(uintptr_t)there,
         .per = (cs_per)per,
         .recorded = histories ? PyArray_DATA(which) : NULL,
         .history = data(&arrays, HISTORY),

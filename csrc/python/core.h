@@ -163,8 +163,8 @@ PyObject *core_stencil_free_step(PyObject *module, PyObject *args);
 PyObject *core_pool_overhead(PyObject *module, PyObject *args);
 
 /* side_by_side(problems) -> (one Problem of all, (problems, 64) the group in it of each group): cs_concatenate.
- * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, progress or None) -> a dict of the
- * arrays of cs_batch_result. outcomes() -> the names of its outcomes */
+ * solve_batch(problem, options, order, initial or None, recorded, parts, histories, per, there, progress or None), with the
+ * address cs_batch_call.there or 0 -> a dict of the arrays of cs_batch_result. outcomes() -> the names of its outcomes */
 PyObject *core_side_by_side(PyObject *module, PyObject *args);
 PyObject *core_solve_batch(PyObject *module, PyObject *args);
 PyObject *core_outcomes(PyObject *module, PyObject *unused);

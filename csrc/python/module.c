@@ -216,7 +216,8 @@ static PyMethodDef core_functions[] = {
     {"side_by_side", core_side_by_side, METH_VARARGS,
      "side_by_side(problems)\n--\n\nOne problem of many, and the group in it of each group."},
     {"solve_batch", core_solve_batch, METH_VARARGS,
-     "solve_batch(problem, options, order, initial, recorded, parts, histories, per, progress)\n--"
+     "solve_batch(problem, options, order, initial, recorded, parts, histories, per, there, "
+     "progress)\n--"
      "\n\nSolves each part of a disjoint order by itself."},
     {"outcomes", core_outcomes, METH_NOARGS,
      "outcomes()\n--\n\nThe names of the outcomes of solve_batch, by number."},

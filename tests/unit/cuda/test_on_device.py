@@ -10,7 +10,7 @@ import pytest
 
 import contactsolve as cs
 from contactsolve._device_arrays import DeviceArray
-from emulated import DEVICE, EMULATED, islands, kernels, loss
+from emulated import DEVICE, EMULATED, islands, kernels, kernels_of, loss, memory
 from interruption import ctrl_c_ends, worked
 
 COLOURED = {"method": "gauss_seidel", "order": "colored", "scheme": "factorized"}
@@ -396,6 +396,88 @@ def test_arrays_that_cannot_be_read_in_place(spheres):
     require_same(mixed, expected)
     with pytest.raises(ValueError, match=r"b has shape \(5,\)"):
         solver.solve(b=on_device(np.zeros(5)), on_device=True)
+
+
+# ---- batches -------------------------------------------------------------------------------------
+
+
+def stacked(count=5):
+    one = cs.scenarios.box_stack(2)
+    speed = np.linspace(0.5, 1.5, count)[:, None, None]
+    arrays = [np.stack([part] * count) for part in (one.J, one.Minv)]
+    return [*arrays, one.b * speed], {"mu": 0.5, "bodies": one.bodies}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("per", ["thread", "half_warp", "warp"])
+def test_impulses_of_a_batch(per, dtype):
+    arrays, options = stacked()
+    options |= {"per": per, "compressed": True, "dtype": dtype, **EMULATED}
+    here = cs.solve_batch(*arrays, **options)
+    with copies() as moved:
+        cs.solve_batch(*arrays, **options)
+        alone = moved()
+    with copies() as moved:
+        there = cs.solve_batch(*arrays, on_device=True, **options)
+        # The numbers are filled with zeros and then copied within the device.
+        assert moved() == alone
+    impulses = there.device_impulses
+    assert impulses.shape == here.impulses.shape
+    np.testing.assert_array_equal(impulses.numpy(), here.impulses)
+    np.testing.assert_array_equal(there.impulses, here.impulses)
+
+    # They may start another batch, with b of the device.
+    arrays[2] = on_device(arrays[2])
+    again = cs.solve_batch(*arrays, initial=impulses, on_device=True, **options)
+    np.testing.assert_array_equal(
+        again.device_impulses.numpy(),
+        cs.solve_batch(*arrays, initial=here, **options).impulses,
+    )
+    assert again.iterations.sum() < here.iterations.sum()
+
+
+def test_impulses_of_a_batch_of_several_shapes():
+    spheres, stack = cs.scenarios.ball_grid(2), cs.scenarios.box_stack(1)
+    planar = cs.scenarios.disc_pyramid(3)
+    # Contacts of two groups of the batch lie in another order than the problems.
+    for problems in ([spheres, stack], [stack, planar, spheres, planar], []):
+        there = cs.solve_batch(problems, on_device=True, **EMULATED)
+        assert there.device_impulses.shape == there.flat_impulses.shape
+        np.testing.assert_array_equal(there.device_impulses.numpy(), there.flat_impulses)
+        here = cs.solve_batch(problems)
+        np.testing.assert_array_equal(there.flat_impulses, here.flat_impulses)
+
+
+def test_results_of_batches_are_saved_without_the_device():
+    arrays, options = stacked(2)
+    result = cs.solve_batch(*arrays, on_device=True, **options, **EMULATED)
+    saved = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(saved.impulses, result.impulses)
+    assert result.device_impulses is not None
+    assert saved.device_impulses is None
+    assert cs.solve_batch(*arrays, **options, **EMULATED).device_impulses is None
+
+
+def test_wrong_arguments_of_a_batch():
+    arrays, options = stacked(2)
+    with pytest.raises(ValueError, match="on_device=True: the batch has no device"):
+        cs.solve_batch(*arrays, on_device=True, **options)
+    with pytest.raises(TypeError, match="on_device"):
+        cs.solve_batch(*arrays, on_device=1.5, **options, **EMULATED)
+    with memory(100), pytest.raises(MemoryError, match="bytes"):
+        cs.solve_batch(*arrays, on_device=True, **options, **EMULATED)
+
+
+def test_a_device_that_is_lost_after_the_sweeps_of_a_batch():
+    arrays, options = stacked(2)
+    options |= {"rtol": None, "max_iterations": 5, **EMULATED}
+    launches = kernels_of(lambda: cs.solve_batch(*arrays, **options))
+    expected = cs.solve_batch(*arrays, on_device=True, **options)
+    for launch in (1, launches, launches + 1):
+        with loss(launch), pytest.raises(RuntimeError, match="the device has failed"):
+            cs.solve_batch(*arrays, on_device=True, **options)
+        again = cs.solve_batch(*arrays, on_device=True, **options)
+        np.testing.assert_array_equal(again.device_impulses.numpy(), expected.impulses)
 
 
 # ---- errors --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import contactsolve as cs
-from emulated import DEVICE, TURNS, kernels, memory, turns
+from emulated import DEVICE, TURNS, kernels, kernels_of, loss, memory, turns
 
 JOR = ("gemv+add+prox", "gemv+prox", "all_in_one_128", "all_in_one_192", "own_gemv+prox")
 SPLIT = ("gemv+add+prox", "gemv+prox", "own_gemv+prox")
@@ -254,6 +254,49 @@ def test_without_barriers_threads_do_not_wait(dtype):
             assert (wanted != sor(problem, 1, 96, True)).any()
 
 
+def relaxed_problem(contacts, alpha, dtype):
+    """T and d of a diagonally dominant G with α in R.  S2 eqs. 4.41 to 4.43"""
+    rng = np.random.default_rng(7)
+    n = 3 * contacts
+    G = rng.uniform(-1, 1, (n, n)) / n
+    G = G + G.T + np.diag(rng.uniform(1, 3, n))
+    c = rng.uniform(-1, 0.5, n)
+    diagonal = np.diag(G).reshape(-1, 3)
+    tangent = np.maximum(diagonal[:, 1], diagonal[:, 2])
+    R = alpha / np.stack([diagonal[:, 0], tangent, tangent], axis=-1).ravel()
+    T = np.eye(n) - R[:, None] * G
+    return T.astype(dtype), (-R * c).astype(dtype), rng.uniform(0, 1, contacts).astype(dtype)
+
+
+@EACH_TYPE
+@pytest.mark.parametrize("alpha", [0.35, 1.4])
+def test_relaxation_in_t(alpha, dtype):
+    # Bits of full and relaxed SOR, in panels of which the last is not full, and of JOR.
+    problem = relaxed_problem(33, alpha, dtype)
+    for kernel, panel in (*SOR.items(), ("relaxed_sor", 6)):
+        wanted = sor(problem, 2, panel, kernel != "relaxed_sor")
+        done = iterate(problem, kernel, iterations=2, panel_rows=panel)
+        np.testing.assert_array_equal(done.impulses, wanted, f"{kernel}, {panel}")
+    wanted = jor(problem, 2)
+    for kernel in JOR:
+        done = iterate(problem, kernel, iterations=2)
+        np.testing.assert_array_equal(done.impulses, wanted, kernel)
+
+
+@pytest.mark.parametrize("kernel", [*JOR, *SOR])
+def test_relaxation_does_not_move_the_solution(kernel):
+    # prox(P - R (G P + c)) = P holds for every α, of which some make more iterations.
+    options = {"iterations": 300, "criterion": "norm", "rtol": 0, "atol": 1e-13, "check_every": 1}
+    done = [
+        iterate(relaxed_problem(12, alpha, np.float64), kernel, **options)
+        for alpha in (0.35, 1.0, 1.4)
+    ]
+    assert all(each.converged for each in done)
+    assert len({each.iterations for each in done}) == 3
+    for each in done:
+        np.testing.assert_allclose(each.impulses, done[1].impulses, rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize(
     ("kernel", "panel"),
     [("full_sor_96", None), ("full_sor_192", None)]
@@ -334,6 +377,30 @@ def test_a_matrix_that_is_too_large_names_the_bytes_before_it_takes_any(dtype):
         iterate(problem, JOR[0])
     with memory(needed):
         iterate(problem, JOR[0])
+
+
+@pytest.mark.parametrize("criterion", [None, "each"])
+@pytest.mark.parametrize("kernel", [*JOR, *SOR])
+def test_a_lost_device_is_an_error_that_leaves_everything_as_it_was(kernel, criterion):
+    T, d, mu = random_problem(34, np.float64)
+    given = (np.asfortranarray(T), d, mu)  # the columns are read where they are
+    start = np.ones_like(d)
+    before = [each.copy() for each in (*given, start)]
+    options = {"impulses": start, "iterations": 3, "criterion": criterion, "check_every": 1}
+    options |= {"aligned": False, "atol": 0.0, "rtol": 0.0}
+
+    done = []
+    launches = kernels_of(lambda: done.append(iterate(given, kernel, **options)))
+    assert launches >= 3
+    for launch in (1, launches // 2 + 1, launches):
+        with loss(launch), pytest.raises(RuntimeError, match="failed: the device was lost"):
+            iterate(given, kernel, **options)
+        for now, then in zip((*given, start), before, strict=True):
+            np.testing.assert_array_equal(now, then)
+        # The next call has a device again.
+        again = iterate(given, kernel, **options)
+        np.testing.assert_array_equal(again.impulses, done[0].impulses)
+        assert again.iterations == done[0].iterations
 
 
 def test_no_iteration_returns_the_first_iterate():

@@ -13,6 +13,7 @@ from importlib import resources
 
 import pytest
 from packaging.requirements import Requirement
+from setuptools import Distribution
 
 import contactsolve
 from contactsolve import _core
@@ -138,6 +139,227 @@ def test_unknown_levels_of_optimisation_are_refused(setup, monkeypatch):
     monkeypatch.setenv("CONTACTSOLVE_OPTIMIZE", "2")
     with pytest.raises(setup.PlatformError, match="only 0 and 1 are known"):
         setup.flags(None)
+
+
+# ---- modules of devices --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toolkit(setup, monkeypatch, tmp_path):
+    """The module setup.py where nothing of CUDA is found but what a test puts into tmp_path."""
+    monkeypatch.chdir(ROOT)
+    for name in ("CUDA_HOME", "CUDA_PATH", "CXX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(setup, "USUAL_NVCC", tmp_path / "usual" / "nvcc")
+    return setup
+
+
+def put_program(path, text="exit 1"):
+    """A program that a test puts in the place of one of the toolkit's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def put_gpus(tmp_path, lines, code=0):
+    """What ``nvidia-smi`` tells of the compute capabilities of GPUs."""
+    text = "".join(f"echo '{line}'\n" for line in lines)
+    put_program(tmp_path / "path" / "nvidia-smi", f"{text}exit {code}")
+
+
+def targets(extension):
+    """What nvcc compiles for: (architecture, code) of each."""
+    flags = [flag for flag in extension.options if flag.startswith("-gencode")]
+    # The linker of what kernels call in other files needs the same.
+    assert flags == [flag for flag in extension.linking if flag.startswith("-gencode")]
+    return [tuple(re.fullmatch(r"-gencode=arch=(\w+),code=(\w+)", f).groups()) for f in flags]
+
+
+def for_gpus(*architectures):
+    """Code for each of these, and PTX of the last one."""
+    code = [(f"compute_{each}", f"sm_{each}") for each in architectures]
+    return [*code, (f"compute_{architectures[-1]}",) * 2]
+
+
+@pytest.mark.parametrize("choice", [None, "", "auto", "0"])
+def test_without_nvcc_there_is_no_module_of_devices(toolkit, monkeypatch, choice):
+    if choice is not None:
+        monkeypatch.setenv("CONTACTSOLVE_CUDA", choice)
+    assert toolkit.find_nvcc() is None
+    assert toolkit.device_extensions() == []
+
+
+def test_a_module_of_devices_that_is_asked_for_needs_nvcc(toolkit, monkeypatch):
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "1")
+    with pytest.raises(toolkit.PlatformError, match="CONTACTSOLVE_CUDA=1, but no nvcc was found"):
+        toolkit.device_extensions()
+
+
+@pytest.mark.parametrize("choice", ["yes", "2", "EMU", "on"])
+def test_unknown_choices_of_devices_are_refused(toolkit, monkeypatch, choice):
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", choice)
+    with pytest.raises(toolkit.PlatformError, match=f"CUDA={choice}: auto, 0, 1 and emu are known"):
+        toolkit.device_extensions()
+
+
+@pytest.mark.parametrize(("choice", "optional"), [(None, True), ("auto", True), ("1", False)])
+def test_where_nvcc_is_found_it_builds_the_module(toolkit, monkeypatch, tmp_path, choice, optional):
+    nvcc = put_program(tmp_path / "path" / "nvcc")
+    if choice is not None:
+        monkeypatch.setenv("CONTACTSOLVE_CUDA", choice)
+    (extension,) = toolkit.device_extensions()
+    assert extension.name == "contactsolve._cuda"
+    assert extension.linker == [nvcc]
+    assert extension.optional == optional
+    kernels = {str(path.relative_to(ROOT)) for path in (ROOT / "cuda").glob("*.cu")}
+    assert set(extension.sources) == kernels
+    assert "-maxrregcount=64" in extension.options_of("cuda/sets.cu")
+    assert "-maxrregcount=64" not in extension.options_of("cuda/dense.cu")
+
+
+def test_nvcc_that_is_not_wanted_is_not_used(toolkit, monkeypatch, tmp_path):
+    put_program(tmp_path / "path" / "nvcc")
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "0")
+    assert toolkit.device_extensions() == []
+
+
+def test_nvcc_of_cuda_home_comes_first(toolkit, monkeypatch, tmp_path):
+    places = [tmp_path / place for place in ("usual/nvcc", "path/nvcc", "old/bin/nvcc")]
+    for place in places:
+        put_program(place)
+        if place == places[2]:
+            monkeypatch.setenv("CUDA_PATH", str(tmp_path / "old"))
+        assert toolkit.find_nvcc() == str(place)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "new"))
+    assert toolkit.find_nvcc() == str(places[1])  # that folder has none
+    assert toolkit.find_nvcc() != put_program(tmp_path / "new" / "nvcc")
+    new = put_program(tmp_path / "new" / "bin" / "nvcc")
+    assert toolkit.find_nvcc() == new
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "wanted"),
+    [
+        (["9.0", "8.0", "9.0"], 0, ("80", "90")),
+        (["12.0", "8.9"], 0, ("89", "120")),
+        (["[Not Supported]", "7.5"], 0, ("75",)),
+        ([], 0, ("90",)),  # no GPU: one architecture
+        (["NVIDIA-SMI has failed because it could not reach the driver."], 9, ("90",)),
+        (["No devices were found"], 0, ("90",)),
+        (None, 0, ("90",)),  # no driver
+    ],
+)
+def test_the_gpus_present_are_built_for(toolkit, tmp_path, lines, code, wanted):
+    put_program(tmp_path / "path" / "nvcc")
+    if lines is not None:
+        put_gpus(tmp_path, lines, code)
+    (extension,) = toolkit.device_extensions()
+    assert targets(extension) == for_gpus(*wanted)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("80", ("80",)),
+        ("8.0,9.0", ("80", "90")),
+        ("120, 75,80", ("75", "80", "120")),
+        ("90a", ("90a",)),
+        ("80,80", ("80",)),
+    ],
+)
+def test_architectures_that_are_asked_for(toolkit, monkeypatch, tmp_path, asked, wanted):
+    put_program(tmp_path / "path" / "nvcc")
+    put_gpus(tmp_path, ["8.6"])
+    monkeypatch.setenv("CONTACTSOLVE_CUDA_ARCHS", asked)
+    (extension,) = toolkit.device_extensions()
+    assert targets(extension) == for_gpus(*wanted)
+
+
+def test_releases_are_built_for_all_gpus(toolkit, monkeypatch, tmp_path):
+    # The command for releases, and the table of registers, name the same architectures.
+    text = (ROOT / "docs" / "cuda.md").read_text(encoding="utf-8")
+    asked = re.search(r"CONTACTSOLVE_CUDA_ARCHS=(\S+) pip wheel", text)[1]
+    registers = (ROOT / ".ci" / "registers.py").read_text(encoding="utf-8")
+    assert re.search(r'^ARCHITECTURES = "(.*)"$', registers, re.MULTILINE)[1] == asked
+    put_program(tmp_path / "path" / "nvcc")
+    monkeypatch.setenv("CONTACTSOLVE_CUDA_ARCHS", asked)
+    (extension,) = toolkit.device_extensions()
+    assert targets(extension) == for_gpus("75", "80", "86", "89", "90", "100", "120")
+
+
+@pytest.mark.parametrize("asked", ["hopper", "sm_90", "80;90", "80,,90", "80,", "9", "0x"])
+def test_what_is_no_architecture_is_refused(toolkit, monkeypatch, tmp_path, asked):
+    put_program(tmp_path / "path" / "nvcc")
+    monkeypatch.setenv("CONTACTSOLVE_CUDA_ARCHS", asked)
+    with pytest.raises(toolkit.PlatformError, match=f"ARCHS={asked}: compute capabilities are"):
+        toolkit.device_extensions()
+
+
+def built(setup, folder):
+    """Builds the modules of devices alone."""
+    distribution = Distribution({"ext_modules": setup.device_extensions()})
+    command = setup.BuildCore(distribution)
+    command.build_lib = command.build_temp = str(folder)
+    command.ensure_finalized()
+    command.run()
+
+
+def test_a_toolkit_that_does_not_fit_keeps_no_one_from_the_rest(toolkit, monkeypatch, tmp_path):
+    put_program(tmp_path / "path" / "nvcc", "echo 'unsupported host compiler'; exit 1")
+    built(toolkit, tmp_path / "build")
+    assert not list((tmp_path / "build").rglob("*.so"))
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "1")
+    with pytest.raises(toolkit.CompileError, match="nvcc failed"):
+        built(toolkit, tmp_path / "build")
+
+
+@pytest.mark.parametrize("compiler", [None, "ccache g++"])
+def test_emulation_takes_the_same_files_and_no_nvcc(toolkit, monkeypatch, tmp_path, compiler):
+    put_program(tmp_path / "path" / "nvcc")
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "emu")
+    if compiler:
+        monkeypatch.setenv("CXX", compiler)
+    (extension,) = toolkit.device_extensions()
+    assert extension.name == "contactsolve._cuda_emulated"
+    assert extension.linker == (compiler or "c++").split()
+    assert not extension.optional
+    kernels = {str(path.relative_to(ROOT)) for path in (ROOT / "cuda").glob("*.cu")}
+    assert set(extension.sources) == {*kernels, "cuda/emulation/emulation.cc"}
+    assert not any("sanitize" in flag for flag in [*extension.options, *extension.linking])
+
+
+@pytest.mark.parametrize(
+    ("choice", "watched"),
+    [("1", "address,undefined"), ("kernels", "address,undefined"), ("thread", "thread")],
+)
+def test_sanitizers_watch_emulated_kernels(toolkit, monkeypatch, choice, watched):
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "emu")
+    monkeypatch.setenv("CONTACTSOLVE_SANITIZE", choice)
+    (extension,) = toolkit.device_extensions()
+
+    def sanitizers(flags):
+        return [flag for flag in flags if flag.startswith("-fsanitize=")]
+
+    own = f"-fsanitize={watched}"
+    assert sanitizers(extension.options_of("cuda/visits.cu")) == [own]
+    assert sanitizers(extension.linking) == [own]
+    # The scheduler of emulated threads is no part of what ThreadSanitizer watches.
+    scheduler = sanitizers(extension.options_of("cuda/emulation/emulation.cc"))
+    assert scheduler == ([] if watched == "thread" else [own])
+    # The library itself is watched by the first choice alone.
+    assert sanitizers(toolkit.flags(None)[0]) == ([own] if choice == "1" else [])
+
+
+def test_unknown_sanitizers_are_refused(toolkit, monkeypatch):
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "emu")
+    monkeypatch.setenv("CONTACTSOLVE_SANITIZE", "memory")
+    with pytest.raises(toolkit.PlatformError, match="=memory: 0, 1, kernels and thread are known"):
+        toolkit.device_extensions()
+
+
+# ---- machine code, extras ------------------------------------------------------------------------
 
 
 def disassembly(library):
