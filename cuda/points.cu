@@ -210,7 +210,8 @@ CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, const cs_impulse_ch
             if (!own.alarm) cs_best_update(&best, &stats);
         }
         if (change) own.change = change[s];
-        own.ended = own.alarm || cs_rule_ends(&own.rule, &sum[s], change ? &own.change : NULL);
+        own.ended = own.alarm || (change ? cs_rule_ends(&own.rule, &sum[s], &own.change)
+                                         : cs_rule_ends(&own.rule, &sum[s], NULL));
         own.backwards = own.alternates && !own.backwards;
     }
     if (isnan(own.stats.merit)) own.stats.residual = own.stats.merit; /* maxima ignore NaN */
