@@ -11,8 +11,8 @@
  * which make their own sweeps (methods/pivoting/hybrid.c), the other methods that pivot, `apgd`,
  * `spectral_gradient`, `admm` and `interior_point`. `tresca` and `de_saxce` pack nothing, but hand the backend
  * to their inner method. Newton steps and coarse corrections are computed on the host as well, and so
- * are measures, but for the natural map of an iterate that is not the last one (`measure`), and what a device has of the
- * verdict on it (cs_verdicts).
+ * are measures, but for the natural map of an iterate that is not the last one (`measure`), what a device has of the
+ * verdict on it (cs_verdicts), and the changes of impulses that it measures after sweeps (cs_sweep_rule).
  *
  * Only one thread at a time may call the functions of a packing. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
@@ -118,8 +118,8 @@ typedef struct cs_verdict_call {
 typedef struct cs_sweep_rule {
     int measures;      /* whether to measure the change of the impulses, */
     double rtol, atol; /* with these tolerances */
-    cs_sweep_number
-        ends; /* the call ends with a sweep of which this number is at most `bound`; or CS_SWEEP_NO_NUMBER */
+    /* The call ends with the first sweep of which this number is at most `bound`; or CS_SWEEP_NO_NUMBER. */
+    cs_sweep_number ends;
     double bound;
 } cs_sweep_rule;
 
@@ -136,10 +136,9 @@ typedef struct cs_sweep_call {
     /* For backends that have `rules`. Once a rule has ended a call, `best` and what was kept may be those of a sweep after the
      * last one: the solve has ended, and returns lambda. NULL: none. */
     const cs_sweep_rule *rule;
-    /* Results, if the call does not fail. */
-    int64_t
-        made; /* number of sweeps; less than `most` if the last one may have diverged, or the rule ends the call, or
-                   * where changes are measured, if the backend makes no more at once */
+    /* Results, if the call does not fail. Less than `most` sweeps are made if the last one may have diverged, if the rule ends
+     * the call, or, where changes are measured, if the backend makes no more at once. */
+    int64_t made;
     int alarm; /* whether the last sweep may have diverged; then `best` does not include it */
     int64_t products;         /* blocks multiplied by impulses */
     cs_sweep_stats stats;     /* of the last sweep */

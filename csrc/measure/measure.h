@@ -68,9 +68,8 @@ typedef enum cs_sweep_number {
 
 typedef struct cs_measure {
     const char *name, *summary;
-    cs_sweep_number
-        of_sweep; /* which number of the last sweep it is; CS_SWEEP_NO_NUMBER: it needs xi at lambda */
-    int of_change; /* whether it needs the iterate before the last sweep */
+    cs_sweep_number of_sweep; /* CS_SWEEP_NO_NUMBER: it needs xi at lambda */
+    int of_change;            /* whether it needs the iterate before the last sweep */
     cs_across across;
     int is_ratio; /* whether it contains rtol and atol: a solve that stops by it stops at 1 */
     double (*evaluate)(cs_state *state);

@@ -346,7 +346,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .general = options->general,
         .by_parts = solver->by_parts,
         .ranks = solver->ranks,
-        .changes = solver->previous != NULL,
+        .changes = solver->previous && !solver->sums.schedule,
         .local = local,
         .points = steps ? steps->points(solver) : 0,
     };
