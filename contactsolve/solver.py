@@ -283,7 +283,8 @@ class Solver:
     stop
         The measure that the stopping rule tests. ``"delta_element"`` and ``"delta_norm"`` take rtol
         and atol as S2's T_rel and T_abs; measures other than these and ``"natural_map"`` are
-        compared with `atol`.
+        compared with `atol`. Measures of a sweep, as these two, ``"residual"`` and ``"merit"``, are
+        tested after each sweep.
     check_every
         Iterations between two evaluations of measures that cost about a sweep. Methods that pivot,
         outer fixed points and interior points are measured after every iteration.

@@ -58,6 +58,15 @@ void cs_device_measure_ray(cs_queue *queue, const cs_device_verdict *verdict,
 void cs_device_join_maps(cs_queue *queue, int64_t count, const cs_device_map *map,
                          cs_device_map *all);
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program);
+/* The change of the impulses in each of `sweeps` sweeps (cuda/changes.cu): `before` is lambda before the first one, `after` that
+ * after it, followed by those after the others, `stride` numbers apart. */
+void cs_device_measure_changes(cs_queue *queue, const cs_device_program *program,
+                               const void *before, const void *after, int64_t stride,
+                               int64_t sweeps);
+/* program->changes.before <- lambda. */
+void cs_device_keep_before(cs_queue *queue, const cs_device_program *program);
+/* What the changes in the sweeps of a launch decide, which has ended without them. */
+void cs_device_end_changes(cs_queue *queue, const cs_device_program *program);
 /* The end of sweeps over whole rows of T, which keep an iterate for each of them. */
 void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
                          const cs_device_flow *flow);

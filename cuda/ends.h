@@ -5,8 +5,9 @@
 
 #include "cuda/kernels.h"
 
-/* The statistics of a sweep decide whether the next one runs. One thread. */
-CS_GPU void cs_judge_sweep(cs_sweep_stats stats, cs_device_state *state)
+/* The numbers of a sweep decide whether the next one runs; `change`: NULL where it is not measured, or not yet. One thread. */
+CS_GPU void cs_judge_sweep(cs_sweep_stats stats, const cs_impulse_change *change,
+                           cs_device_state *state)
 {
     if (isnan(stats.merit)) stats.residual = stats.merit; /* maxima ignore NaN */
     state->stats = stats;
@@ -17,6 +18,8 @@ CS_GPU void cs_judge_sweep(cs_sweep_stats stats, cs_device_state *state)
         state->alarm = cs_best_is_exceeded(&state->best, &stats);
         if (!state->alarm) cs_best_update(&state->best, &stats);
     }
+    if (change) state->change = *change;
+    state->ended = state->alarm || cs_rule_ends(&state->rule, &stats, change);
     state->backwards = state->alternates && !state->backwards;
 }
 
@@ -81,7 +84,7 @@ CS_GPU void cs_begin_report(const cs_device_flow *flow, cs_device_state *state)
     state->backwards = cs_flow_goes_backwards(flow, hidden);
 }
 
-/* The end of each of the sweeps that are recorded, up to the first alarm. Every thread of a block calls it after the blocks
+/* The end of each of the sweeps that are recorded, up to that with which the call ends. Every thread of a block calls it after the blocks
  * have met behind cs_sum_flow; `own` is the block's copy of the state. */
 CS_GPU void cs_judge_flow(const cs_device_flow *flow, cs_device_state *own)
 {
@@ -91,10 +94,10 @@ CS_GPU void cs_judge_flow(const cs_device_flow *flow, cs_device_state *own)
     __syncthreads();
     if (threadIdx.x == 0) {
         cs_begin_report(flow, own);
-        for (int64_t s = 0; s < flow->recorded && !own->alarm; s++) {
+        for (int64_t s = 0; s < flow->recorded && !own->ended; s++) {
             if (cs_keeps(own)) own->kept = s;
             own->reached++;
-            cs_judge_sweep(sum[s], own);
+            cs_judge_sweep(sum[s], NULL, own);
         }
     }
     __syncthreads();

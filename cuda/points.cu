@@ -132,28 +132,31 @@ void cs_device_pack(cs_queue *queue, const cs_device_rows *rows)
 /* ---- the end of a sweep -------------------------------------------------------------------------- */
 
 /* What the threads of one block have collected decides whether the next sweep runs. Every thread calls it. */
-CS_GPU void finish_sweep(double residual, double merit, double unfinished, cs_device_state *state)
+CS_GPU void finish_sweep(double residual, double merit, double unfinished,
+                         const cs_impulse_change *change, cs_device_state *state)
 {
     cs_sweep_stats stats;
     cs_put_block_stats(residual, merit, unfinished, &stats);
-    if (threadIdx.x == 0) cs_judge_sweep(stats, state);
+    if (threadIdx.x == 0) cs_judge_sweep(stats, change, state);
 }
 
-CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part, cs_device_state *state)
+CS_KERNEL void end_sweep(int64_t blocks, const cs_sweep_stats *part,
+                         const cs_impulse_change *change, cs_device_state *state)
 {
-    if (state->alarm) return;
+    if (state->ended) return;
     double residual = 0, merit = 0, unfinished = 0;
     for (int64_t b = threadIdx.x; b < blocks; b += CS_DEVICE_THREADS) {
         if (part[b].residual > residual) residual = part[b].residual;
         merit += part[b].merit;
         unfinished += (double)part[b].unfinished;
     }
-    finish_sweep(residual, merit, unfinished, state);
+    finish_sweep(residual, merit, unfinished, change, state);
 }
 
 void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
 {
-    CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part,
+    const cs_impulse_change *change = program->changes.asked ? program->changes.change : NULL;
+    CS_LAUNCH(queue, 1, CS_DEVICE_THREADS, end_sweep, program->blocks, program->packed.part, change,
               program->state);
 }
 
@@ -163,7 +166,7 @@ void cs_device_end_sweep(cs_queue *queue, const cs_device_program *program)
  * whoever has written them. */
 CS_KERNEL void sum_dense(CS_PARAMETER cs_device_flow flow, const cs_device_state *state)
 {
-    if (state->alarm) return;
+    if (state->ended) return;
     const cs_sweep_stats *part = cs_flow_stats(&flow, blockIdx.x, 0);
     double residual = 0, merit = 0;
     for (int64_t i = threadIdx.x; i < flow.places; i += CS_DEVICE_THREADS) {
@@ -173,9 +176,10 @@ CS_KERNEL void sum_dense(CS_PARAMETER cs_device_flow flow, const cs_device_state
     cs_put_block_stats(residual, merit, 0, flow.sum + blockIdx.x);
 }
 
-/* The end of each of these sweeps, up to the first alarm, as cs_judge_sweep has it: by one thread of a warp, whose lanes first
- * divide all residuals by nu. The state is in registers meanwhile. */
-CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, cs_device_state *state)
+/* The end of each of these sweeps, up to that with which the call ends, as cs_judge_sweep has it: by one thread of a warp, whose
+ * lanes first divide all residuals by nu. The state is in registers meanwhile. `change` (recorded): or NULL. */
+CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, const cs_impulse_change *change,
+                           cs_device_state *state)
 {
     CS_SHARED(cs_sweep_stats, sum, CS_DENSE_SWEEPS);
     CS_SHARED(double, scaled, CS_DENSE_SWEEPS);
@@ -187,11 +191,11 @@ CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, cs_device_state *st
     if (threadIdx.x != 0) return;
 
     cs_device_state own = *state;
-    own.ran = !own.alarm;
+    own.ran = !own.ended;
     if (own.ran) cs_begin_report(&flow, &own);
     cs_best_sweep best = own.best;
     best.scale = 1;
-    for (int64_t s = 0; s < flow.recorded && !own.alarm; s++) {
+    for (int64_t s = 0; s < flow.recorded && !own.ended; s++) {
         cs_sweep_stats stats = {scaled[s], sum[s].merit, 0};
         own.reached++;
         own.made++;
@@ -205,6 +209,9 @@ CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, cs_device_state *st
             own.alarm = cs_best_is_exceeded(&best, &stats);
             if (!own.alarm) cs_best_update(&best, &stats);
         }
+        if (change) own.change = change[s];
+        own.ended = own.alarm || (change ? cs_rule_ends(&own.rule, &sum[s], &own.change)
+                                         : cs_rule_ends(&own.rule, &sum[s], NULL));
         own.backwards = own.alternates && !own.backwards;
     }
     if (isnan(own.stats.merit)) own.stats.residual = own.stats.merit; /* maxima ignore NaN */
@@ -217,8 +224,12 @@ void cs_device_end_dense(cs_queue *queue, const cs_device_program *program,
                          const cs_device_flow *flow)
 {
     cs_device_flow own = *flow; /* a graph outlives it */
+    const cs_impulse_change *change = program->changes.asked ? program->changes.change : NULL;
     CS_LAUNCH(queue, flow->recorded, CS_DEVICE_THREADS, sum_dense, own, program->state);
-    CS_LAUNCH(queue, 1, CS_WARP, judge_dense, own, program->state);
+    if (change)
+        cs_device_measure_changes(queue, program, program->packed.lambda, flow->iterates,
+                                  program->packed.dense_stride, flow->sweeps);
+    CS_LAUNCH(queue, 1, CS_WARP, judge_dense, own, change, program->state);
 }
 
 /* ---- numbers of the caller ------------------------------------------------------------------------- */

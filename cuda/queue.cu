@@ -757,19 +757,25 @@ static void sweep(cs_queue *queue, const cs_device_program *program, const cs_de
 {
     /* A graph of the same steps and the same arguments. Damping is the only one that changes. */
     for (const cs_captured_sweep &known : queue->captured)
-        if (captured && known.step == step && known.damping == program->packed.damping) {
+        if (captured && known.step == step && known.damping == program->packed.damping &&
+            known.changes == program->changes.asked) {
             replay(queue, known.graph);
             return;
         }
 
     /* Capture and replay, or launch. */
+    const cs_device_changes *changes = &program->changes;
     const auto all = [&] {
+        if (changes->asked) cs_device_keep_before(queue, program);
         run(queue, program, step, steps);
+        if (changes->asked)
+            cs_device_measure_changes(queue, program, changes->before, program->packed.lambda, 0,
+                                      1);
         cs_device_end_sweep(queue, program);
     };
     cs_graph graph = {};
     if (captured && capture(queue, all, &graph)) {
-        queue->captured.push_back({step, program->packed.damping, graph});
+        queue->captured.push_back({step, program->packed.damping, changes->asked, graph});
         replay(queue, graph);
     } else all();
 }
@@ -810,12 +816,13 @@ static void flow_by_graph(cs_queue *queue, const cs_device_program *program,
                             sweeps->backwards,
                             sweeps->alternates,
                             program->packed.damping,
+                            program->changes.asked,
                             false,
                             {}};
     for (cs_captured_flow &known : queue->flows) {
         if (known.sweeps != own.sweeps || known.recorded != own.recorded ||
             known.backwards != own.backwards || known.alternates != own.alternates ||
-            known.damping != own.damping)
+            known.damping != own.damping || known.changes != own.changes)
             continue;
         if (!known.captured)
             known.captured = capture(
@@ -845,6 +852,10 @@ static void flow(cs_queue *queue, const cs_device_program *program, const cs_dev
     cs_flow_launch *own = launch[sweeps->way][program->packed.dtype];
     if (sweeps->dense.captured) flow_by_graph(queue, program, sweeps, own);
     else own(queue, program, sweeps);
+    if (!program->changes.asked || cs_flow_keeps_all(sweeps->way)) return;
+    cs_device_measure_changes(queue, program, program->changes.before, sweeps->iterates,
+                              program->packed.impulses, sweeps->sweeps);
+    cs_device_end_changes(queue, program);
 }
 
 static void measure(cs_queue *queue, const cs_device_program *program, int group,

@@ -17,6 +17,7 @@ typedef emulation::launches cs_graph;
 struct cs_captured_sweep {
     const void *step;
     double damping;
+    int changes; /* whether it measures them */
     cs_graph graph;
 };
 
@@ -25,6 +26,7 @@ struct cs_captured_flow {
     int64_t sweeps, recorded;
     int backwards, alternates;
     double damping;
+    int changes; /* whether it measures them */
     bool captured;
     cs_graph graph;
 };

@@ -11,8 +11,8 @@
  * which make their own sweeps (methods/pivoting/hybrid.c), the other methods that pivot, `apgd`,
  * `spectral_gradient`, `admm` and `interior_point`. `tresca` and `de_saxce` pack nothing, but hand the backend
  * to their inner method. Newton steps and coarse corrections are computed on the host as well, and so
- * are measures, but for the natural map of an iterate that is not the last one (`measure`), and what a device has of the
- * verdict on it (cs_verdicts).
+ * are measures, but for the natural map of an iterate that is not the last one (`measure`), what a device has of the
+ * verdict on it (cs_verdicts), and the changes of impulses that it measures after sweeps (cs_sweep_rule).
  *
  * Only one thread at a time may call the functions of a packing. The caller flushes denormals. */
 #ifndef CS_BACKEND_H
@@ -59,6 +59,7 @@ typedef struct cs_pack_request {
         *rho; /* (rows): of cs_state, all above 0, for `measure`, read by `pack` only; or NULL */
     struct cs_ranks
         *ranks;      /* that share the problem (distributed/ranks.h); NULL: it is on one rank */
+    int changes;     /* whether rules of sweeps may measure changes of impulses */
     int64_t points;  /* that the method will take */
     int64_t islands; /* with `rho`: how many islands have a speed V of their own */
 } cs_pack_request;
@@ -113,6 +114,15 @@ typedef struct cs_verdict_call {
     cs_floor floor;
 } cs_verdict_call;
 
+/* What is asked of each sweep of a call. */
+typedef struct cs_sweep_rule {
+    int measures;      /* whether to measure the change of the impulses, */
+    double rtol, atol; /* with these tolerances */
+    /* The call ends with the first sweep of which this number is at most `bound`; or CS_SWEEP_NO_NUMBER. */
+    cs_sweep_number ends;
+    double bound;
+} cs_sweep_rule;
+
 /* One call that makes several sweeps. */
 typedef struct cs_sweep_call {
     int64_t most;        /* maximum number of sweeps, at least 1 */
@@ -123,11 +133,16 @@ typedef struct cs_sweep_call {
      * the map over the factors where they have it, or else the verdict. NULL: nothing. */
     const cs_measure_call *measure;
     const cs_verdict_call *verdict;
-    /* Results, if the call does not fail. */
-    int64_t made; /* number of sweeps; less than `most` if the last one may have diverged */
-    int alarm;    /* whether the last sweep may have diverged; then `best` does not include it */
-    int64_t products;     /* blocks multiplied by impulses */
-    cs_sweep_stats stats; /* of the last sweep */
+    /* For backends that have `rules`. Once a rule has ended a call, `best` and what was kept may be those of a sweep after the
+     * last one: the solve has ended, and returns lambda. NULL: none. */
+    const cs_sweep_rule *rule;
+    /* Results, if the call does not fail. Less than `most` sweeps are made if the last one may have diverged, if the rule ends
+     * the call, or, where changes are measured, if the backend makes no more at once. */
+    int64_t made;
+    int alarm; /* whether the last sweep may have diverged; then `best` does not include it */
+    int64_t products;         /* blocks multiplied by impulses */
+    cs_sweep_stats stats;     /* of the last sweep */
+    cs_impulse_change change; /* likewise, if the rule measures it */
 } cs_sweep_call;
 
 /* Impulses that may have grown: lambda, what was kept, or lambda minus what was kept. */
@@ -231,6 +246,8 @@ struct cs_backend {
 
     /* Makes up to call->most sweeps. Also reports failures of earlier calls that a device detects late. */
     cs_status (*sweep)(void *state, cs_sweep_call *call, cs_error *error);
+    /* Whether calls of this packing may have a rule. NULL: they may not. */
+    int (*rules)(const void *state);
     /* Waits for all calls so far, and reports failures. May be NULL: then no call is late. */
     cs_status (*wait)(void *state, cs_error *error);
 
@@ -321,6 +338,19 @@ CS_INLINE_ON_BOTH void cs_best_update(cs_best_sweep *best, const cs_sweep_stats 
     if (!best->best_is_current) return;
     best->least = fmin(best->least, scaled);
     best->best_number = best->number;
+}
+
+/* Whether a rule ends a call with a sweep of these numbers; `change` of NULL: it is not known yet. */
+CS_INLINE_ON_BOTH int cs_rule_ends(const cs_sweep_rule *rule, const cs_sweep_stats *stats,
+                                   const cs_impulse_change *change)
+{
+    switch (rule->ends) {
+    case CS_SWEEP_RESIDUAL: return stats->residual <= rule->bound;
+    case CS_SWEEP_MERIT: return stats->merit <= rule->bound;
+    case CS_SWEEP_DELTA_ELEMENT: return change && change->element <= rule->bound;
+    case CS_SWEEP_DELTA_NORM: return change && change->norm <= rule->bound;
+    default: return 0;
+    }
 }
 
 /* Counts a sweep that has been made, with the call's statistics, and tests it for divergence. Returns the alarm. */

@@ -239,7 +239,8 @@ static cs_status pack_here(cs_on_device *d, const cs_pack_request *request, cs_a
     if (!status) status = cs_pack_scales(packed, request, &d->measures, arena, error);
     d->group = cs_arena_take(arena, request->problem->block_groups, sizeof *d->group);
     d->block = cs_arena_take(arena, request->problem->block_groups, sizeof *d->block);
-    if (!status && (!d->group || !d->block)) status = cs_no_workspace(error);
+    d->changed = cs_arena_take(arena, request->problem->block_groups, sizeof *d->changed);
+    if (!status && (!d->group || !d->block || !d->changed)) status = cs_no_workspace(error);
     if (!status) status = cs_device_list_steps(d, arena, error);
     return status ? status : take_flow(d, arena, error);
 }
@@ -269,6 +270,7 @@ static cs_status pack(const cs_pack_request *request, cs_arena *arena, const cs_
     d->device = device;
     d->sweeps = (cs_device_sweeps)request->device_sweeps;
     d->single_prox = request->single_prox;
+    d->changes = request->changes && !request->ranks;
     status = device->open(&d->queue, error);
     if (status) return status;
     packing->state = d; /* `release` closes the queue, also after a failure */
@@ -458,43 +460,62 @@ static void sweep_by_launches(cs_on_device *d, const cs_device_state *begin, int
     }
 }
 
-/* Several sweeps a launch. If the best iterate is kept, a launch keeps lambda after each of its sweeps, and decides at its
- * end which of them is the best, and which sweep is the last one. Otherwise lambda changes in place, and versions of 32 bits
- * limit the sweeps of a launch. Over whole rows of T it is always kept. */
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Whether a launch decides about each of its sweeps, or measures it. */
+static int judges_each(const cs_device_state *begin)
+{
+    return begin->keeps_best || begin->rule.measures || begin->rule.ends;
+}
+
+/* The most sweeps of a launch. Versions of 32 bits limit those that keep no iterates. */
+static int64_t most_of_launch(const cs_on_device *d, const cs_device_state *begin)
+{
+    if (cs_flow_keeps_all(d->flow.way)) return cs_flow_sweeps(&d->lists);
+    return judges_each(begin) ? d->most_sweeps : INT32_MAX / d->lists.most_degree;
+}
+
+/* Several sweeps a launch. If each of them is judged, a launch keeps lambda after each, and decides at its end which of them
+ * is the best, and which sweep is the last one. Otherwise lambda changes in place. Over whole rows of T it is always kept. */
 static void sweep_in_turn(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
 {
     cs_device_flow *flow = &d->flow;
     d->program.packed.damping = d->packed.damping;
-    int keeps_all = cs_flow_keeps_all(flow->way);
-    flow->iterates = begin->keeps_best || keeps_all ? d->iterates : NULL;
+    int each = judges_each(begin), keeps_all = cs_flow_keeps_all(flow->way);
+    flow->iterates = each || keeps_all ? d->iterates : NULL;
     flow->alternates = begin->alternates;
     flow->backwards = begin->backwards;
-    int64_t most = keeps_all           ? cs_flow_sweeps(&d->lists)
-                   : begin->keeps_best ? d->most_sweeps
-                                       : INT32_MAX / d->lists.most_degree;
+    int64_t most = most_of_launch(d, begin);
     for (int64_t left = sweeps; left > 0; left -= flow->sweeps) {
         flow->sweeps = left < most ? left : most;
-        flow->recorded = begin->keeps_best ? flow->sweeps : 1;
+        flow->recorded = each ? flow->sweeps : 1;
         d->device->flow(d->queue, &d->program, flow);
         flow->backwards = cs_flow_goes_backwards(flow, flow->sweeps);
     }
 }
 
-/* After an alarm before the last sweep of a launch: the launch has left lambda and u as they were before it. Its sweeps
- * up to the alarm are made again, in place. */
+/* After a launch that ended before its last sweep: it has left lambda and u as they were before it. Its sweeps up to its end
+ * are made again, in place. */
 static void repeat_sweeps(cs_on_device *d, const cs_device_state *end)
 {
     cs_device_state again = {.alternates = end->alternates, .backwards = end->began_backwards};
+    d->program.changes.asked = 0;
     cs_device_upload(d, d->program.state, &again, sizeof again);
     sweep_in_turn(d, &again, end->reached);
 }
 
-/* Whether an alarm came before the last sweep of its launch, which has changed what it sweeps over. */
+/* Whether launches change lambda in place, several sweeps each. */
+static int sweeps_in_place(const cs_on_device *d)
+{
+    return d->lists.way && !cs_flow_keeps_all(d->lists.way);
+}
+
+/* Whether a call ended before the last sweep of a launch, which has changed what it sweeps over. */
 static int ends_early(const cs_on_device *d, const cs_device_state *end, int64_t sweeps)
 {
-    if (!d->lists.way || cs_flow_keeps_all(d->lists.way) || !end->alarm) return 0;
+    if (!sweeps_in_place(d) || !end->ended) return 0;
     int64_t before = end->made - end->reached, left = sweeps - before;
-    return end->reached < (left < d->most_sweeps ? left : d->most_sweeps);
+    return end->reached < lesser(left, d->most_sweeps);
 }
 
 /* Asks for the natural map over the factors, which comes with the next report. */
@@ -530,27 +551,80 @@ static void ask_for_judgement(cs_on_device *d, const cs_sweep_call *call)
     else if (call->verdict && d->judges) cs_device_ask_verdict(d, call->verdict);
 }
 
+/* Copies lambda and u, to or from where they are kept before a launch that changes them in place and whose changes decide
+ * after it. */
+static void copy_before(const cs_on_device *d, int restores)
+{
+    size_t real = cs_real_size(d->packed.dtype);
+    size_t impulses = (size_t)d->packed.impulses * real;
+    size_t velocities = (size_t)cs_device_velocities(d) * real;
+    void *lambda = d->program.packed.lambda, *u = d->program.packed.velocity;
+    void *kept = d->program.changes.before, *kept_u = (char *)kept + impulses;
+    d->device->copy(d->queue, restores ? lambda : kept, restores ? kept : lambda, impulses);
+    if (velocities)
+        d->device->copy(d->queue, restores ? u : kept_u, restores ? kept_u : u, velocities);
+}
+
+/* The sweeps of a call from `begin`, up to its end. */
+static void make_sweeps(cs_on_device *d, const cs_device_state *begin, int64_t sweeps)
+{
+    cs_device_upload(d, d->program.state, begin, sizeof *begin);
+    if (d->lists.way) sweep_in_turn(d, begin, sweeps);
+    else sweep_by_launches(d, begin, sweeps);
+}
+
+/* d->report <- what they have reported. Nothing is under way once the report is here. */
+static cs_status read_sweeps(cs_on_device *d, cs_error *error)
+{
+    cs_device_read_report(d);
+    return d->device->failed(d->queue, error);
+}
+
+/* After a launch in place in which the rule holds before its last sweep: makes the sweeps up to that one in its stead. */
+static cs_status sweep_up_to(cs_on_device *d, const cs_device_state *begin, cs_device_state *end,
+                             cs_error *error)
+{
+    cs_device_state again = *begin;
+    again.rule = (cs_sweep_rule){.measures = 0};
+    d->program.changes.asked = 0;
+    cs_device_changed(d);
+    copy_before(d, 1);
+    make_sweeps(d, &again, end->met);
+    cs_status status = read_sweeps(d, error);
+    cs_impulse_change change = end->change;
+    *end = d->report.state;
+    end->change = change;
+    return status;
+}
+
+/* Whether this packing may have a rule: ranks, whose sums are made of those of others, may not. */
+static int rules(const void *state) { return !((const cs_on_device *)state)->packed.ranks; }
+
 static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
 {
     /* What the sweeps of this call go by. */
     cs_on_device *d = state;
     cs_device_changed(d);
     if (d->packed.ranks) return cs_device_sweep_on_ranks(d, call, error);
-    cs_device_state here = {.backwards = call->backwards, .alternates = call->alternates};
-    here.keeps_best = call->best != NULL;
-    if (call->best) here.best = *call->best;
-    cs_device_upload(d, d->program.state, &here, sizeof here);
+    cs_device_state begin = {.backwards = call->backwards, .alternates = call->alternates};
+    begin.keeps_best = call->best != NULL;
+    if (call->best) begin.best = *call->best;
+    if (call->rule) begin.rule = *call->rule;
 
-    /* The sweeps. */
-    if (d->lists.way) sweep_in_turn(d, &here, call->most);
-    else sweep_by_launches(d, &here, call->most);
-    ask_for_judgement(d, call);
+    /* The sweeps: where changes are measured, those of one launch. */
+    int64_t most = call->most;
+    int measures = d->program.changes.asked = begin.rule.measures;
+    if (measures && d->lists.way) most = lesser(most, most_of_launch(d, &begin));
+    if (measures && sweeps_in_place(d)) copy_before(d, 0);
+    make_sweeps(d, &begin, most);
+    if (most == call->most) ask_for_judgement(d, call);
+    cs_status status = read_sweeps(d, error);
 
-    /* What they have reported. Nothing is under way once the report is here. */
-    cs_device_read_report(d);
-    here = d->report.state;
-    cs_status status = d->device->failed(d->queue, error);
-    if (!status && ends_early(d, &here, call->most)) {
+    /* A call that ended before the last one of them. */
+    cs_device_state here = d->report.state;
+    if (!status && here.met && here.met < most) {
+        status = sweep_up_to(d, &begin, &here, error);
+    } else if (!status && ends_early(d, &here, most)) {
         cs_device_changed(d);
         repeat_sweeps(d, &here);
         status = d->device->wait(d->queue, error);
@@ -561,6 +635,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     call->made = here.made;
     call->alarm = here.alarm;
     call->stats = here.stats;
+    call->change = here.change;
     call->products = here.made * d->packed.matrix_blocks;
     return CS_OK;
 }
@@ -759,6 +834,7 @@ const cs_backend cs_device_functions = {
     .refresh = refresh,
     .subtract_products = subtract_products,
     .sweep = sweep,
+    .rules = rules,
     .wait = wait,
     .solve_parts = cs_device_solve_parts,
     .measure = measure,

@@ -23,14 +23,20 @@ typedef struct cs_device_state {
     cs_best_sweep best;
     int keeps_best; /* whether `best` holds; otherwise nothing is kept and no sweep diverges */
     int alternates, backwards;
-    int alarm; /* the last sweep may have diverged: the rest of the call does nothing */
+    cs_sweep_rule rule;
+    int alarm; /* the last sweep may have diverged, */
+    int ended; /* or the rule ends the call with it: the rest of the call does nothing */
     int64_t made;
-    cs_sweep_stats stats; /* of the last sweep */
-    /* Of the last launch of several sweeps that ran: its sweeps up to the alarm, those after which lambda was the best
+    cs_sweep_stats stats;     /* of the last sweep */
+    cs_impulse_change change; /* likewise, if the rule measures it */
+    /* Where launches change lambda in place, and measure changes behind that: the sweep, counted from 1, with which the rule
+     * ends the launch; 0: it does not. */
+    int64_t met;
+    /* Of the last launch of several sweeps that ran: its sweeps up to its end, those after which lambda was the best
      * iterate for the last time (-1: never), and its direction at the beginning. */
     int64_t reached, kept;
     int began_backwards;
-    int ran; /* over whole rows of T: whether it was the last launch of all; none runs after an alarm */
+    int ran; /* over whole rows of T: whether it was the last launch of all; none runs after the end */
 } cs_device_state;
 
 /* The steps of a sweep or of a refresh. `first` and `count` refer to what is named here. */
@@ -69,6 +75,26 @@ CS_DEVICE static inline int cs_contribution_pieces(int dof, int real_size)
     return (dof * real_size + 15) / 16;
 }
 
+/* The impulses of a group in the user's order, of which changes are measured. */
+typedef struct cs_device_changed_rows {
+    const int64_t *slot; /* (blocks of the group): the slot of each; NULL: the same */
+    int64_t count;       /* rows of all of them */
+    int rows, lanes;
+    int64_t first;       /* of its impulses */
+    int64_t first_piece; /* of CS_CHANGE_ROWS rows, among those of all groups */
+} cs_device_changed_rows;
+
+/* The change of impulses in each sweep (cuda/changes.cu). */
+typedef struct cs_device_changes {
+    int asked;                           /* whether the sweeps of this call measure it */
+    const cs_device_changed_rows *group; /* (groups): on the host */
+    int groups;
+    int64_t pieces;       /* of all groups */
+    void *before;         /* (impulses, then moved velocities): lambda and u from before a launch */
+    cs_change_sums *part; /* (sweeps of a launch, pieces) */
+    cs_impulse_change *change; /* (sweeps of a launch) */
+} cs_device_changes;
+
 /* A packed problem on the device, and what its steps need besides. */
 typedef struct cs_device_program {
     cs_packed packed;             /* with addresses of the device */
@@ -84,6 +110,7 @@ typedef struct cs_device_program {
     void *best;            /* (impulses): the best iterate */
     cs_device_state *state;
     int64_t blocks; /* blocks of threads with statistics in one sweep */
+    cs_device_changes changes;
 } cs_device_program;
 
 /* A batch that a warp visits by dataflow, or a contact that a thread visits by counters, which needs no more than its
@@ -446,7 +473,7 @@ typedef struct cs_device {
      * the kind of all sets (-1: several). */
     int64_t (*resident)(cs_queue *queue, cs_dtype dtype, const cs_packed_group *group, int set,
                         int64_t shared);
-    /* Makes several sweeps, and ends them, unless there was an alarm. */
+    /* Makes several sweeps, and ends them, unless the call has ended. */
     void (*flow)(cs_queue *queue, const cs_device_program *program, const cs_device_flow *flow);
 
     /* Makes up to parts->sweeps sweeps of each part that is open. Fails if parts->per is not possible. */

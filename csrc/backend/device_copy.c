@@ -365,6 +365,60 @@ static void copy_flow(cs_on_device *d)
     d->flow.set = from->set < 0 ? -1 : (int)d->group[from->group].set;
 }
 
+/* ---- changes of impulses -------------------------------------------------------------------------- */
+
+/* The slot of each block of a group in batches; of others, which keep the user's order, NULL. */
+static int64_t *slots_of(cs_on_device *d, int g, cs_arena *scratch)
+{
+    const cs_packed_group *group = &d->packed.group[g];
+    size_t bytes = (size_t)group->count * sizeof(int64_t);
+    if (group->lanes == 1) return NULL;
+    if (d->counts) return cs_device_take(d, bytes);
+    int64_t *slot = cs_arena_take_unset(scratch, group->count, sizeof *slot);
+    if (!slot) return NULL;
+    for (int64_t v = 0; v < group->count; v++)
+        slot[d->packed.schedule->visit[g][v]] = group->slot[v];
+    return cs_device_copy_of(d, slot, bytes);
+}
+
+/* The most sweeps of a launch whose changes are measured. */
+static int64_t measured_sweeps(const cs_on_device *d)
+{
+    if (d->lists.way == CS_FLOW_NONE) return 1;
+    return cs_flow_keeps_all(d->lists.way) ? cs_flow_sweeps(&d->lists) : d->most_sweeps;
+}
+
+/* What measures changes of impulses. */
+static void copy_changes(cs_on_device *d, cs_arena *scratch)
+{
+    int groups = d->packed.problem->block_groups;
+    int64_t pieces = 0, sweeps = measured_sweeps(d);
+    int64_t before = d->packed.impulses + cs_device_velocities(d);
+    d->program.changes = (cs_device_changes){.asked = 0};
+    if (!d->changes) return;
+    for (int g = 0; g < groups; g++) {
+        const cs_packed_group *group = &d->packed.group[g];
+        int64_t rows = group->count * group->rows;
+        d->changed[g] = (cs_device_changed_rows){
+            .slot = slots_of(d, g, scratch),
+            .count = rows,
+            .rows = group->rows,
+            .lanes = group->lanes,
+            .first = group->first_impulse,
+            .first_piece = pieces,
+        };
+        pieces += cs_quotient(rows, CS_CHANGE_ROWS);
+    }
+    d->program.changes = (cs_device_changes){
+        .group = d->changed,
+        .groups = groups,
+        .pieces = pieces,
+        .before = cs_device_take(d, (size_t)before * cs_real_size(d->packed.dtype)),
+        .part = cs_device_take(d, (size_t)(sweeps * pieces) * sizeof(cs_change_sums)),
+        .change = cs_device_take(d, (size_t)sweeps * sizeof(cs_impulse_change)),
+    };
+}
+
 /* Takes all memory, and copies what is known. */
 static void copy_arrays(cs_on_device *d, const double *rho, cs_arena *scratch)
 {
@@ -408,6 +462,7 @@ static void copy_arrays(cs_on_device *d, const double *rho, cs_arena *scratch)
     if (d->lists.way == CS_FLOW_COUNTER) copy_counter(d);
     else if (cs_flow_keeps_all(d->lists.way)) copy_dense(d);
     else if (d->lists.way != CS_FLOW_NONE) copy_flow(d);
+    copy_changes(d, scratch);
     d->report_there = cs_device_take(d, sizeof *d->report_there);
     program->state = d->report_there ? &d->report_there->state : NULL;
     to->part = cs_device_take(d, (size_t)program->blocks * sizeof *to->part);

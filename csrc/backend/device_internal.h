@@ -57,8 +57,10 @@ typedef struct cs_on_device {
     int64_t most_sweeps; /* of a launch that keeps iterates, at most CS_FLOW_SWEEPS */
     cs_flow_lists lists;
     cs_device_flow flow;
-    cs_device_parts parts; /* without count until they are first solved */
-    int packs_there;       /* b and the parameters are put into the order of visits on the device */
+    int changes; /* whether changes may be measured: the memory of `changed` and program.changes */
+    cs_device_changed_rows *changed; /* (groups) */
+    cs_device_parts parts;           /* without count until they are first solved */
+    int packs_there; /* b and the parameters are put into the order of visits on the device */
     int judges, several_speeds; /* verdicts are computed there; islands have a speed V each */
     double *given_b, *given_parameters; /* (rows), (parameters): as given, on the device; or NULL */
     cs_adjacency adjacency;             /* of the problem, for verdicts */

@@ -18,6 +18,7 @@
 #include "core/loop.h"
 #include "distributed/ranks.h"
 #include "measure/coupled_sets.h"
+#include "measure/impulse_change.h"
 #include "problem/products.h"
 
 /* The velocity by which the set violates its law [m/s]; 0 for an impulse that moves nothing. */
@@ -56,10 +57,19 @@ typedef struct cs_state {
  * their sum. */
 typedef enum cs_across { CS_NOT_APART, CS_LARGEST, CS_SUM } cs_across;
 
+/* The numbers of a sweep. */
+typedef enum cs_sweep_number {
+    CS_SWEEP_NO_NUMBER,
+    CS_SWEEP_RESIDUAL,
+    CS_SWEEP_MERIT,
+    CS_SWEEP_DELTA_ELEMENT,
+    CS_SWEEP_DELTA_NORM,
+} cs_sweep_number;
+
 typedef struct cs_measure {
     const char *name, *summary;
-    int of_sweep; /* whether it only needs values of the last sweep; otherwise it needs xi at lambda */
-    int of_change; /* whether it needs the iterate before the last sweep */
+    cs_sweep_number of_sweep; /* CS_SWEEP_NO_NUMBER: it needs xi at lambda */
+    int of_change;            /* whether it needs the iterate before the last sweep */
     cs_across across;
     int is_ratio; /* whether it contains rtol and atol: a solve that stops by it stops at 1 */
     double (*evaluate)(cs_state *state);

@@ -155,16 +155,43 @@ static void expect(const cs_run *run, cs_sweep_call *call, cs_measure_call *meas
     if (run->over_factors && !last) call->measure = measure;
 }
 
+/* Whether the backend tests the stop rule after each sweep, if that is one of sweeps, and measures changes of impulses, but for
+ * sums over parts of the problem. */
+static int has_rules(const cs_run *run)
+{
+    const cs_packing *packing = &run->solver->packing;
+    if (run->state.sums || !packing->state || !packing->backend->rules) return 0;
+    return packing->backend->rules(packing->state);
+}
+
+/* What the backend tests after each sweep of a call. That of a single sweep need not end it. */
+static cs_sweep_rule rule_of(const cs_run *run, const cs_sweep_call *call)
+{
+    const cs_solver *solver = run->solver;
+    const cs_measure *stop = solver->stop;
+    int tests = call->most > 1 && !solver->fixed_iterations;
+    return (cs_sweep_rule){
+        .measures = solver->previous != NULL,
+        .rtol = run->state.rtol,
+        .atol = run->state.atol,
+        .ends = tests ? stop->of_sweep : CS_SWEEP_NO_NUMBER,
+        .bound = cs_stop_bound(solver),
+    };
+}
+
 void cs_run_sweep(cs_run *run, cs_sweep_call *call)
 {
-    /* The sweeps; `previous` is the iterate before them. */
+    /* The sweeps; `previous` is the iterate before them, if the processor compares it. */
     cs_solver *solver = run->solver;
     cs_packing *packing = &solver->packing;
     cs_measure_call measure;
     cs_verdict_call verdict;
-    if (solver->previous) cs_packing_get(packing, solver->previous);
+    cs_sweep_rule rule = rule_of(run, call);
+    int there = has_rules(run);
+    if (solver->previous && !there) cs_packing_get(packing, solver->previous);
     call->measure = NULL;
     call->verdict = NULL;
+    call->rule = there ? &rule : NULL;
     if (run->there) expect(run, call, &measure, &verdict);
     run->status = cs_packing_sweep(packing, call, run->error);
     if (run->status) return;
@@ -174,6 +201,11 @@ void cs_run_sweep(cs_run *run, cs_sweep_call *call)
 
     /* The other measures of the change. */
     if (!solver->previous) return;
+    if (there) {
+        run->state.delta_element = call->change.element;
+        run->state.delta_norm = call->change.norm;
+        return;
+    }
     cs_packing_get(packing, solver->lambda);
     cs_measure_change(&run->state, solver->previous, solver->lambda);
 }
@@ -254,14 +286,16 @@ static cs_status check(cs_run *run, int checks, cs_error *error)
     return record_at(run, due || last, error);
 }
 
+/* Whether the stagnation test judges iterates. */
+static int is_patient(const cs_run *run) { return run->patience > 0 || run->budget->patience > 0; }
+
 /* Evaluates iterates that `check` did not: those for which the method set `to_judge`, and those of stagnation tests,
  * which need the natural map also if the stop rule does not. */
 static void judge_if_needed(cs_run *run, int checks)
 {
     /* Whether to evaluate. */
     const cs_solver *solver = run->solver;
-    int patient = run->patience > 0 || run->budget->patience > 0;
-    int tested = patient && checks;
+    int tested = is_patient(run) && checks;
     if (run->known || !(run->to_judge || (tested && !solver->fixed_iterations))) return;
 
     /* Evaluate; the stop rule is tested only if the method asked for it. */
@@ -507,13 +541,16 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     const cs_control *control = run->control;
     int64_t k = run->number;
     if (solver->ranks) return 1;
-    if ((control && control->every_iteration) || run->watched || solver->previous) return 1;
+    if ((control && control->every_iteration) || run->watched) return 1;
     if (solver->method->each || run->iteration->needs_state) return 1;
-    if (!solver->fixed_iterations && solver->stop->of_sweep) return 1;
+    int by_sweeps = !solver->fixed_iterations && solver->stop->of_sweep;
+    if ((solver->previous || by_sweeps) && !has_rules(run)) return 1;
 
-    /* Up to the last sweep, and the next one that is recorded, checked or tested for a ray. */
+    /* Up to the last sweep, and the next one that is recorded, checked or tested for a ray. A stop rule of sweeps is tested after
+     * each of them. */
+    int checks = !solver->fixed_iterations && (!by_sweeps || is_patient(run));
     int64_t most = lesser(options->max_iterations - k + 1, sweeps_up_to(k, options->record_every));
-    if (!solver->fixed_iterations) most = lesser(most, sweeps_up_to(k, options->check_every));
+    if (checks) most = lesser(most, sweeps_up_to(k, options->check_every));
     if (most == 1) return 1;
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;

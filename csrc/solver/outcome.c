@@ -30,12 +30,17 @@ cs_state cs_state_of(const cs_solver *solver)
     };
 }
 
+double cs_stop_bound(const cs_solver *solver)
+{
+    return solver->stop->is_ratio ? 1 : solver->options.atol;
+}
+
 int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number)
 {
     const cs_measure *stop = solver->stop;
     if (solver->fixed_iterations || (stop->of_sweep && !number)) return 0;
     if (stop == &cs_measure_natural_map) return cs_natural_map_of(state)->met;
-    return cs_measure_value(stop, state) <= (stop->is_ratio ? 1 : solver->options.atol);
+    return cs_measure_value(stop, state) <= cs_stop_bound(solver);
 }
 
 cs_status cs_ask(const cs_solver *solver, const cs_control *control, int64_t number, int *stopped,

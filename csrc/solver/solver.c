@@ -155,10 +155,11 @@ static cs_status build_schedule(cs_solver *solver, cs_error *error)
     return status ? status : prepare_border(solver, error);
 }
 
-/* Whether a measure needs the iterate before the last sweep. */
+/* Whether a measure needs the iterate before the last sweep. Without a tolerance it is not defined. */
 static int needs_previous(const cs_solver *solver)
 {
     int needed = solver->stop->of_change;
+    if (solver->fixed_iterations) return 0;
     for (int c = 0; c < solver->history.columns - 2; c++)
         needed |= solver->history.measure[c]->of_change;
     return needed;
@@ -345,6 +346,7 @@ static cs_status pack(cs_solver *solver, extent what, cs_budget *budget, cs_erro
         .general = options->general,
         .by_parts = solver->by_parts,
         .ranks = solver->ranks,
+        .changes = solver->previous && !solver->sums.schedule,
         .local = local,
         .points = steps ? steps->points(solver) : 0,
     };

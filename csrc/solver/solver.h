@@ -202,6 +202,9 @@ double cs_rollback_growth(const cs_solver *solver);
 /* The state for measures, with the solver's lambda and xi, before the first iteration. */
 cs_state cs_state_of(const cs_solver *solver);
 
+/* What the value of a stop rule is compared with, but for natural maps. */
+double cs_stop_bound(const cs_solver *solver);
+
 /* Whether the stop rule holds after iteration `number`. The state must be known, unless the rule needs only the
  * values of the last sweep. */
 int cs_stop_rule(const cs_solver *solver, cs_state *state, int64_t number);
