@@ -273,9 +273,15 @@ def gpu_architectures() -> list[str]:
     return sorted(filter(ARCHITECTURE.fullmatch, found), key=generation) or ["90"]
 
 
-def generation(architecture: str) -> int:
-    """Return the number of an architecture: 90 of "90" and of "90a"."""
-    return int("".join(filter(str.isdigit, architecture)))
+def generation(architecture: str) -> tuple[int, str]:
+    """Return what architectures are sorted by: their number, then "90" before "90a"."""
+    return int("".join(filter(str.isdigit, architecture))), architecture
+
+
+def newest_for_ptx(architectures: list[str]) -> str:
+    """Return the newest one whose PTX newer GPUs take: that of "90a" runs on no other one."""
+    plain = [each for each in architectures if each.isdigit()]
+    return max(plain or architectures, key=generation)
 
 
 def device_extensions() -> list[Extension]:
@@ -292,13 +298,17 @@ def device_extensions() -> list[Extension]:
         return [DeviceExtension(name, compiler, options + more, sources, watched=watched)]
     if choice not in ("auto", "0", "1"):
         raise PlatformError(f"CONTACTSOLVE_CUDA={choice}: auto, 0, 1 and emu are known")
+    if sanitizer() in ("kernels", "thread"):
+        raise PlatformError(
+            f"CONTACTSOLVE_SANITIZE={sanitizer()} is of emulated kernels: set CONTACTSOLVE_CUDA=emu"
+        )
     nvcc = find_nvcc() if choice != "0" else None
     if choice == "1" and not nvcc:
         raise PlatformError("CONTACTSOLVE_CUDA=1, but no nvcc was found: set CUDA_HOME")
     if not nvcc:
         return []
     architectures = gpu_architectures()
-    newest = max(architectures, key=generation)
+    newest = newest_for_ptx(architectures)
     code = [f"-gencode=arch=compute_{each},code=sm_{each}" for each in architectures]
     code.append(f"-gencode=arch=compute_{newest},code=compute_{newest}")
     # A toolkit that does not fit must not keep anyone from the rest.

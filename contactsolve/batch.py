@@ -473,15 +473,7 @@ def _of_problem(layout: BatchLayout, options: dict[str, Any], error: Exception) 
     quick = {**options, "device": "cpu", "max_iterations": 1}
     for i in range(len(layout)):
         try:
-            _solved(
-                layout_of_problems([layout.problem(i)]),
-                quick,
-                None,
-                np.zeros(0, int),
-                0,
-                None,
-                None,
-            )
+            _solved(layout_of_problems([layout.problem(i)]), quick, None, np.zeros(0, int), 0)
         except ValueError as own:
             return type(error)(f"problem {i}: {own}")
     return error

@@ -57,7 +57,10 @@ def mark_samples(items):
         if item.get_closest_marker("sampled"):
             sampled[function_of(item)].append(item)
     for cases in sampled.values():
-        (n,) = cases[0].get_closest_marker("sampled").args
+        marker = cases[0].get_closest_marker("sampled")
+        if len(marker.args) != 1 or marker.kwargs:
+            raise pytest.UsageError(f"{function_of(cases[0])}: sampled(n) is needed")
+        (n,) = marker.args
         cases.sort(key=number_of)
         for item in cases[-(-len(cases) // n) :]:
             item.add_marker(pytest.mark.slow)
@@ -70,7 +73,9 @@ def keep(config, items, wanted):
 
 @pytest.hookimpl(tryfirst=True)  # before -m "not slow" chooses
 def pytest_collection_modifyitems(config, items):
-    mark_samples(items)
+    # What a list leaves out was chosen among all cases.
+    if config.getoption("without") is None:
+        mark_samples(items)
     if config.getoption("share"):
         number, of = config.getoption("share")
         keep(config, items, lambda item: number_of(item) % of == number)

@@ -8,6 +8,9 @@ from emulated import DEVICE, EMULATED, same_bits, swept
 
 STACK, SPHERES = cs.scenarios.box_stack(1), cs.scenarios.ball_grid(2)
 PAIR = cs.Problem.from_delassus(np.eye(6) + 0.1, [[-1.0, 0.2, 0.1], [-0.5, 1.0, 0.0]], mu=0.5)
+# Two panels of 96 rows, and of 95, which are no multiple of what a thread reads.
+LONG = cs.Problem.from_delassus(np.eye(123) + 0.01, np.ones((41, 3)) * [-1, 0.2, 0.1], mu=0.5)
+FIVE = cs.Problem.from_delassus(np.eye(105) + 0.01, np.ones(105), rows=5, sets=cs.sets.free())
 GAUSS_SEIDEL = {"method": "gauss_seidel", "scheme": "factorized"}
 COLOURED = {**GAUSS_SEIDEL, "order": "colored"}
 NATURAL = {**GAUSS_SEIDEL, "order": "natural"}
@@ -31,6 +34,9 @@ SWEEPS = {
     "regions": (SPHERES, "regions", {**COLOURED, "order": cs.orders.regions(2)}, VECTORS),
     "dense": (PAIR, "launches", {**DENSE, "method": "jacobi"}, None),
     "panels": (PAIR, "graph", {**DENSE, "method": "gauss_seidel"}, None),
+    "panels, two": (LONG, "graph", {**DENSE, "method": "gauss_seidel"}, None),
+    "panels, reverse": (LONG, "graph", {"scheme": "dense", "order": "reverse"}, None),
+    "panels, five rows": (FIVE, "graph", {**DENSE, "method": "gauss_seidel"}, None),
     "on_chip": (PAIR, "on_chip", {**DENSE, "method": "jacobi"}, None),
 }
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}

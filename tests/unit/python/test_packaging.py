@@ -359,6 +359,22 @@ def test_unknown_sanitizers_are_refused(toolkit, monkeypatch):
         toolkit.device_extensions()
 
 
+@pytest.mark.parametrize("choice", ["kernels", "thread"])
+def test_sanitizers_of_kernels_need_the_emulation(toolkit, monkeypatch, choice):
+    monkeypatch.setenv("CONTACTSOLVE_CUDA", "0")
+    monkeypatch.setenv("CONTACTSOLVE_SANITIZE", choice)
+    with pytest.raises(toolkit.PlatformError, match="set CONTACTSOLVE_CUDA=emu"):
+        toolkit.device_extensions()
+
+
+def test_ptx_is_of_an_architecture_that_newer_ones_run(toolkit, monkeypatch):
+    """PTX of "90a" runs on GPUs of 9.0 alone."""
+    assert toolkit.newest_for_ptx(["80", "90", "120a"]) == "90"
+    assert toolkit.newest_for_ptx(["90a"]) == "90a"
+    monkeypatch.setenv("CONTACTSOLVE_CUDA_ARCHS", "90a,100,90")
+    assert toolkit.gpu_architectures() == ["90", "90a", "100"]
+
+
 # ---- machine code, extras ------------------------------------------------------------------------
 
 
