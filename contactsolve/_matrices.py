@@ -42,7 +42,7 @@ def csr_of(A: Any) -> Csr:
     dense = real_array("A", A)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
         raise ValueError(f"A has shape {dense.shape}: a square matrix is needed")
-    # By a mask: of a full A it takes a sixteenth of the memory of a row and a column for each entry.
+    # By a mask: of a full A it takes a sixteenth of the memory of rows and columns of all entries.
     kept = dense != 0
     indptr = np.zeros(dense.shape[0] + 1, np.int64)
     np.cumsum(np.count_nonzero(kept, axis=1), out=indptr[1:])
