@@ -58,6 +58,12 @@ def quartiles(values: np.ndarray) -> dict[str, float]:
     return {"low": low, "median": median, "high": high}
 
 
+def evenly(items: Sequence, count: int) -> list:
+    """Return so many of the items, or all, at equal distances from the first to the last one."""
+    places = np.linspace(0, len(items) - 1, min(count, len(items)))
+    return [items[i] for i in places.round().astype(int)]
+
+
 # One seed is luck: a time to a solution is told of so many problems of a kind.
 SEEDS = range(9)
 

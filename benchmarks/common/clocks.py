@@ -11,13 +11,14 @@ from . import cores
 def of_sweep(solver: cs.Solver, sweeps: int) -> tuple[float, float]:
     """Return seconds of one sweep of a solve of many, by the clock and by the calling thread's own.
 
-    What surrounds the sweeps of the solve is left out of both. Threads of an earlier solve may
-    still wait for work, which the time of the whole process would contain.
+    What surrounds the sweeps, in the solve and in the call, is left out of both: the thread's own
+    time is that of the call, times the share that the sweeps have of the call by the clock. Threads
+    of an earlier solve may still wait for work, which the time of the whole process would contain.
     """
     begun = time.thread_time()
     result = solver.solve()
     own = time.thread_time() - begun
-    return result.sweep_time / sweeps, own * result.sweep_time / result.time / sweeps
+    return result.sweep_time / sweeps, own * result.sweep_time / result.wall_time / sweeps
 
 
 def free_cores() -> int:

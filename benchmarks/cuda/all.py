@@ -15,7 +15,9 @@ nothing. Without a GPU it says so.
 
 import argparse
 import csv
+import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -84,15 +86,24 @@ def command_of(step, device, folder):
 
 def run(command, seconds):
     """Run a script; return what it prints, and why it has failed, or None."""
+    # A script may start processes, which hold the pipe as well: its group ends as a whole.
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
     )
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
         return output, f"ended after {seconds:.0f} s"
+    except KeyboardInterrupt:  # the terminal sends it to this group alone
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     return output, f"exit status {process.returncode}" if process.returncode else None
 
 

@@ -3,16 +3,19 @@
 G is random and diagonally dominant, symmetric here, and c random: S2 measures nothing but the speed
 of iterations. Each size has 5 random problems of a fixed seed, with 10 iterations each (S2, listing
 6.1). Measured: the time of an iteration on one core, on all cores and on a device; what NumPy takes
-for T λ + d (by OpenBLAS) and the prox, on one core and, in a process of its own, on all (S2's
-variant 7); GFLOPS and the bytes of T a second; on a device the times of allocation and copies, with
-the iterations that pay for them (eq. 6.1), and the speed-ups; the cross-check of S2 section 3.7.1:
-how many floats lie between two results at most (ULP), and whether all are finite. Writes dense.csv,
-in which other sizes of the same device stay, and dense.png; `report.py` renews docs/s2.md.
+for T λ + d (by OpenBLAS) and the prox, on one core and on all, in processes of their own; speed-ups
+over our iteration on one core by the clock, of our iteration on all cores, of NumPy's on all (S2's
+variant 7) and of the device's; GFLOPS and the bytes of T a second; on a device the times of
+allocation and copies, with the iterations that pay for them (eq. 6.1); the cross-check of S2
+section 3.7.1: how many floats lie between two results at most (ULP), and whether all are finite.
+Writes dense.csv, in which other sizes of the same device stay, and dense.png; `report.py` renews
+docs/s2.md.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/s2/dense.py [100 400 4400] [--device cuda] [--quick]
+    python benchmarks/s2/dense.py [100 400 4400] [--device cuda] [--quick]
     python benchmarks/s2/dense.py --draw DENSE.csv          # the picture alone
 
-NumPy's time is that of the processor, on one core if OpenBLAS is told so.
+Times on one core (one_s, numpy_s) are the CPU times of the thread; those that speed-ups and eq. 6.1
+compare (one_clock_s, numpy_clock_s, threads_s, numpy_threads_s, device_s) are by the clock.
 
 4,400 contacts take 5.7 GB: G, and what a problem keeps of a given matrix, three times as much; then
 T in place of G.
@@ -104,7 +107,7 @@ def iteration_matrix(G, c, dtype, relaxation=1.0):
 
 
 def jor_by_numpy(G, c, dtype):
-    """S2 algorithm 5.2.1 in NumPy: impulses, and seconds of an iteration by clock and processor."""
+    """S2 algorithm 5.2.1 in NumPy: impulses, seconds of an iteration by the clock, CPU time."""
     T, d = iteration_matrix(G, c, dtype)
     impulses = np.zeros(len(d), dtype)
     begun, own = time.perf_counter(), time.process_time()
@@ -121,7 +124,7 @@ def jor_by_numpy(G, c, dtype):
 
 
 def numpy_on_threads(contacts, number, threads):
-    """NumPy's seconds of an iteration on so many threads, by precision.
+    """NumPy's seconds of an iteration on so many threads, by the clock and CPU time, by precision.
 
     BLAS takes the number of its threads from the environment when it is loaded: hence a process.
     """
@@ -139,7 +142,7 @@ def numpy_on_threads(contacts, number, threads):
 def told_by_numpy(contacts, number):
     """The seconds of one random problem by precision, as text."""
     G, c = random_problem(contacts, number)
-    return json.dumps({dtype.__name__: jor_by_numpy(G, c, dtype)[1] for dtype in PRECISIONS})
+    return json.dumps({dtype.__name__: jor_by_numpy(G, c, dtype)[1:] for dtype in PRECISIONS})
 
 
 def ulps(a, b, dtype):
@@ -170,7 +173,7 @@ def cross_check(impulses, other, dtype):
 
 
 def timed(problem, options, dtype, **where):
-    """Seconds of an iteration, by the clock and by the processor, and the impulses."""
+    """Seconds of an iteration by the clock, CPU time, and the impulses."""
     solver = sweeping(problem, ITERATIONS, dtype=dtype.__name__, **{**options, **where})
     clocks.of_sweep(solver, ITERATIONS)
     clock, own = clocks.of_sweep(solver, ITERATIONS)
@@ -179,11 +182,11 @@ def timed(problem, options, dtype, **where):
 
 def one_run(contacts, number, run):
     """Rows of one random problem: (method, precision) → figures."""
-    on_threads = numpy_on_threads(contacts, number, run.threads) if run.threads > 1 else {}
+    numpy_on = {count: numpy_on_threads(contacts, number, count) for count in {1, run.threads}}
 
     # G and T are large: what is not needed any more is given back before the next is made.
     G, c = random_problem(contacts, number)
-    by_numpy = {dtype: jor_by_numpy(G, c, dtype) for dtype in PRECISIONS}
+    by_numpy = {dtype: jor_by_numpy(G, c, dtype)[0] for dtype in PRECISIONS}
     problem = cs.Problem.from_delassus(G, c, MU)
     del G
     for dtype in PRECISIONS:
@@ -192,9 +195,10 @@ def one_run(contacts, number, run):
             clock, own, impulses = timed(problem, options, dtype)
             row, other = {"one_clock_s": clock, "one_s": own}, None
             if method == JOR:
-                other, row["numpy_clock_s"], row["numpy_s"] = by_numpy[dtype]
-                if on_threads:
-                    row["numpy_threads_s"] = on_threads[dtype.__name__]
+                other = by_numpy[dtype]
+                row["numpy_clock_s"], row["numpy_s"] = numpy_on[1][dtype.__name__]
+                if run.threads > 1:
+                    row["numpy_threads_s"] = numpy_on[run.threads][dtype.__name__][0]
             if run.threads > 1:
                 row["threads_s"] = timed(problem, options, dtype, threads=run.threads)[0]
             if run.device:
@@ -241,12 +245,13 @@ def row_of(run, contacts, method, dtype, found, memory):
 
 
 def over(row, at, memory, flops, size):
-    """Speed-ups, and eq. 6.1 without allocation, as S2 counts, and with it."""
+    """Speed-ups by the clock, and eq. 6.1 without allocation, as S2 counts, and with it."""
     found = {}
     if at["threads"]:
         found["threads_speedup"] = row["one_clock_s"] / at["threads"]
     if "numpy_threads_s" in row:
-        found["numpy_threads_speedup"] = row["numpy_clock_s"] / row["numpy_threads_s"]
+        found["numpy_threads_speedup"] = row["one_clock_s"] / row["numpy_threads_s"]  # variant 7
+        found["numpy_threads_over_numpy"] = row["numpy_clock_s"] / row["numpy_threads_s"]
     if at["device"]:
         gain = row["one_clock_s"] - at["device"]
         copies = memory["to_device_s"] + memory["from_device_s"]
@@ -290,11 +295,28 @@ def stored_with(name, rows, keys, results):
 # ---- the picture ---------------------------------------------------------------------------------
 
 
+class Line(NamedTuple):
+    """What a panel shows of each method: a column, in which unit, how, and what that is."""
+
+    key: str
+    scale: float
+    form: str
+    what: str
+
+
 PANELS = {
-    "ms of an iteration, one core": "dotted: device",
-    "speed-up over one core": "dotted: device; dashed: NumPy, all cores",
-    "iterations to break even": "eq. 6.1",
+    "ms of an iteration": (
+        Line("one_s", 1e3, "-", "one core, CPU time"),
+        Line("device_s", 1e3, ":", "device"),
+    ),
+    "speed-up over one core": (
+        Line("threads_speedup", 1, "-", "all cores"),
+        Line("numpy_threads_speedup", 1, "--", "NumPy, all cores"),
+        Line("device_speedup", 1, ":", "device"),
+    ),
+    "iterations to break even": (Line("break_even", 1, "-", "without allocation (eq. 6.1)"),),
 }
+FORMS = {"-": "solid", "--": "dashed", ":": "dotted"}
 
 
 def draw(rows):
@@ -314,14 +336,14 @@ def draw_precision(axes, rows):
     for label, style in pages.styles(row["method"] for row in rows).items():
         own = [row for row in rows if row["method"] == label]
         look = {"color": style.color, "marker": style.marker, "markersize": 4, "linewidth": 0.9}
-        line(axes[0], own, "one_s", 1e3, label=label, **look)
-        line(axes[0], own, "device_s", 1e3, linestyle=":", **look)
-        line(axes[1], own, "device_speedup", linestyle=":", **look)
-        line(axes[1], own, "threads_speedup", **look)
-        line(axes[1], own, "numpy_threads_speedup", linestyle="--", **look)
-        line(axes[2], own, "break_even", **look)
-    for ax, what in zip(axes, PANELS.values(), strict=True):
-        ax.set_xlabel(f"contacts; {what}")
+        for ax, lines in zip(axes, PANELS.values(), strict=True):
+            for i, (key, scale, form, _) in enumerate(lines):
+                line(ax, own, key, scale, linestyle=form, label="" if i else label, **look)
+    for ax, lines in zip(axes, PANELS.values(), strict=True):
+        # A line that no method has is not explained.
+        forms = {drawn.get_linestyle() for drawn in ax.lines}
+        told = [f"{FORMS[each.form]}: {each.what}" for each in lines if each.form in forms]
+        ax.set_xlabel("; ".join(("contacts", *told)))
         if not ax.lines:
             ax.text(0.5, 0.5, nothing, transform=ax.transAxes, ha="center")
             ax.set(xticks=(), yticks=())
@@ -331,7 +353,8 @@ def draw_precision(axes, rows):
     axes[0].legend(fontsize=7)
 
 
-def line(ax, rows, key, scale=1.0, **look):
+def line(ax, rows, key, scale, **look):
+    """A line over the contacts, where rows have values of the column."""
     known = [row for row in rows if row.get(key) not in (None, "")]
     if known:
         contacts = [int(row["contacts"]) for row in known]

@@ -3,10 +3,13 @@
 As S2's test bench: G is random and diagonally dominant with a fixed seed; 100 to 4,400 contacts, 5
 runs of 10 iterations, each run with a G of its own, in both precisions. Each kernel is measured
 with aligned columns of T, the JOR of two kernels with the other layouts too (S2 eqs. 5.7 to 5.9),
-and one without alignment. Beside them is what the processor takes for the same iterations of the
-first G: on one core, and JOR on all cores (S2's variant 7). From both follow speed-ups, and the
-iterations that pay for the copies (eq. 6.1). Impulses of the first run are cross-checked (S2
-section 3.7.1), and what is not finite is counted in all.
+and one without alignment. The time of SOR's iterations contains its first sums (S2 eq. 5.15).
+Beside them is what the processor takes for iterations of the first G with the same work: on one
+core, and JOR on all cores. In full SOR they are not the same iterations: S2's rows of friction are
+multiplied by the new normal impulse of the contact, those of the scheme `dense` by the old one.
+From both follow speed-ups, and the iterations that pay for the copies (eq. 6.1), by the clock.
+Impulses of the first run are cross-checked (S2 section 3.7.1), and what is not finite is counted in
+all.
 
 Writes kernels.csv, in which other sizes of the same device stay, and S2's figures, each in both
 precisions: kernels.png (6.1: time of an iteration), kernels_speedups.png (6.2) and
@@ -52,7 +55,7 @@ class Variant(NamedTuple):
 
     @property
     def on_processor(self):
-        """The method of dense.py that makes the same iterations."""
+        """The method of dense.py with the same work in an iteration."""
         if not self.panel:
             return dense.JOR
         return dense.FULL if self.panel == 1 else f"relaxed SOR of {self.panel // 3}"
@@ -305,7 +308,7 @@ def draw(rows, figure):
                 own = [row for row in here if row["variant"] == name]
                 line(ax, own, figure.key, style.marker + "-", color=style.color, label=name)
             ax.set(xlabel="contacts", ylabel=figure.label)
-        if figure.key == "speedup":  # S2's variant 7
+        if figure.key == "speedup":  # beside S2's variant 7, which is by a threaded BLAS
             own = [row for row in here if row["variant"] == BASE]
             line(axes[2 * i], own, "threads_speedup", "k--", label="processor, all cores")
         for ax in axes[2 * i : 2 * i + 2]:

@@ -5,7 +5,7 @@ what the time falls by is the time of the part: the propagation of new values, p
 normal and of tangential impulses, what is written at the diagonal, the rest (launch, barriers,
 loads and stores). What is left without kernel A is step B. Barriers are left out alone.
 Each time is the median of 5 runs of 10 iterations, all in turn, less that of a run without
-iterations, which has the first sums (S2 eq. 5.15) and the wait.
+iterations, which has the first sums (S2 eq. 5.15) and the wait; times of kernels.py contain both.
 
 T is that of kernels.py, the same in all runs. d is such that all contacts slide, whatever is left
 out: else the root of the projection would be taken by other contacts, and its time would be told of

@@ -6,6 +6,7 @@ python benchmarks/s2/report.py [--machine NAME] [--check]
 import itertools
 import os
 import sys
+from decimal import ROUND_UP, Context
 from functools import partial
 from pathlib import Path
 
@@ -57,12 +58,43 @@ def spread(ratios, nothing=NOT_MEASURED):
     return f"{np.median(ratios):.2g} times ({ratios.min():.2g} to {ratios.max():.2g})"
 
 
+def at_most(value, digits=1):
+    """A bound in so many digits, rounded up."""
+    above = Context(digits, ROUND_UP).create_decimal(repr(float(value)))
+    return f"{float(above):.{digits}g}"
+
+
+def break_even(rows, measured):
+    """The iterations that pay for copies above 200 contacts, or why none are told.
+
+    `measured` is a column that all rows with a device's time have.
+    """
+    known = [row for row in rows if row.get(measured)]
+    if not known:
+        return NOT_MEASURED
+    large = [row for row in known if int(row["contacts"]) > 200]
+    if not large:
+        return "no size above 200 contacts was measured"
+    counts = [float(row["break_even"]) for row in large if row.get("break_even")]
+    if not counts:
+        return "no number of iterations pays, because the device is not faster"
+    told = f"{np.median(counts):.3g} ({min(counts):.3g} to {max(counts):.3g})"
+    lost = len(large) - len(counts)
+    slower = f"; in {lost} of {len(large)} sizes the device is not faster: no number pays"
+    return told + slower if lost else told
+
+
 def table(rows):
-    """Medians of bands of contacts."""
+    """Medians of bands of contacts; ratios are of the problems that both methods solve."""
     methods = {name: Solves(rows, name) for name in (JOR, FULL, RELAXED, RELAXED_WHOLE)}
     head = ["contacts", "problems", "coupled with", *methods, "JOR : SOR", "relaxed, 0.35 : JOR"]
     lines = [head, ["---:"] * len(head)]
     jor, full, relaxed = methods[JOR], methods[FULL], methods[RELAXED]
+
+    def ratio(one, other, which):
+        both = which & one.converged & other.converged
+        return f"{np.median((one.iterations / other.iterations)[both]):.2f}" if both.any() else "–"
+
     for low, high in itertools.pairwise(BANDS):
         which = (jor.contacts > low) & (jor.contacts <= high)
         if which.any():
@@ -72,8 +104,8 @@ def table(rows):
                     str(which.sum()),
                     f"{np.median(jor.coupled[which]):.1f}",
                     *(own.total(which) for own in methods.values()),
-                    f"{np.median((jor.iterations / full.iterations)[which]):.2f}",
-                    f"{np.median((relaxed.iterations / jor.iterations)[which]):.2f}",
+                    ratio(jor, full, which),
+                    ratio(relaxed, jor, which),
                 ]
             )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -93,8 +125,9 @@ def claims(rows):
     near = (relaxed_whole.iterations / full.iterations)[relaxed_whole.converged & full.converged]
     first_lost = relaxed_whole.contacts[~relaxed_whole.converged].min(initial=10**6)
     text = f"""
-        *JOR makes twice the iterations and more.* In {np.sum(more >= 2)} of the {both.sum()}
-        problems that both solve: {spread(more)} those of full SOR.
+        *JOR makes twice the iterations and more.* 2 times those of full SOR or more in
+        {np.sum(more >= 2)} of the {both.sum()} problems that both solve; over all {both.sum()}:
+        {spread(more)}.
 
         *JOR's faster iterations do not pay off.* An iteration takes {spread(per_iteration)} the
         time of one of full SOR here, on one core, and a solve {spread(longer)}. On S2's GPU an
@@ -130,30 +163,32 @@ DENSE = pages.Layout(
         Column("method", "method", "text"),
         Column("precision", "dtype", "text"),
         Column("MB of T", "megabytes", ".3g"),
-        Column("one core", "one_s", "time"),
+        Column("one core, CPU time", "one_s", "time"),
         Column("GFLOPS", "gflops", ".3g"),
         Column("GB/s", "gbs", ".3g"),
-        Column("NumPy", "numpy_s", "time"),
-        Column("NumPy, all cores", "numpy_threads_s", "time"),
+        Column("NumPy, one core, CPU time", "numpy_s", "time"),
+        Column("one core, clock", "one_clock_s", "time"),
         Column("all cores", "threads_s", "time"),
-        Column("speed-up", "threads_speedup", ".2f"),
+        Column("speed-up of all cores", "threads_speedup", ".2f"),
+        Column("NumPy, all cores", "numpy_threads_s", "time"),
+        Column("variant 7's speed-up", "numpy_threads_speedup", ".2f"),
         Column("device", "device_s", "time"),
-        Column("GB/s", "device_gbs", ".3g"),
-        Column("speed-up", "device_speedup", ".3g"),
+        Column("GB/s of the device", "device_gbs", ".3g"),
+        Column("speed-up of the device", "device_speedup", ".3g"),
         Column("to the device", "to_device_s", "time"),
         Column("and back", "from_device_s", "time"),
         Column("break-even", "break_even", ".3g"),
-        Column("ULP, most", "ulp_max", ".3g"),
-        Column("mean", "ulp_mean", ".2g"),
+        Column("ULP, most", "ulp_max", ",.0f"),
+        Column("ULP, mean", "ulp_mean", ".2g"),
         Column("distance", "apart", ".1e"),
-        Column("finite", "finite", "count"),
+        Column("finite", "finite", "text"),
     ),
 )
 LEAST = 300  # contacts from which on T is larger than a core's own caches
 
 
 class Times:
-    """Seconds on one core by contacts, of one method and precision, where T is large."""
+    """Seconds by contacts, of one method and precision, where T is large; CPU time of one core."""
 
     def __init__(self, rows, method, dtype="float64", key="one_s"):
         own = [row for row in rows if (row["method"], row["dtype"]) == (method, dtype)]
@@ -166,11 +201,11 @@ class Times:
         return spread([self.by_contacts[k] / other.by_contacts[k] for k in sorted(shared)])
 
 
-def of_device(rows, key, form=".3g"):
-    """The range of a device's figure for JOR in double precision; without one, that it has none."""
+def range_of(rows, key, form=".3g", nothing=NOT_MEASURED):
+    """The range of a figure for JOR in double precision; without one, that it has none."""
     known = list(Times(rows, "JOR", key=key).by_contacts.values())
     if not known:
-        return NOT_MEASURED
+        return nothing
     return f"{min(known):{form}} to {max(known):{form}}"
 
 
@@ -195,8 +230,10 @@ def dense_claims(rows):
     timed = [Times(rows, method, key="device_s") for method in ("full SOR", "JOR")]
     on_device = timed[0].over(timed[1])
     busy = "not measured, because the machine had other work to do"
-    threads = of_device(rows, "threads_speedup", ".2f").replace(NOT_MEASURED, busy)
-    blas = of_device(rows, "numpy_threads_speedup", ".2f").replace(NOT_MEASURED, "not measured")
+    threads = range_of(rows, "threads_speedup", ".2f", busy)
+    blas = range_of(rows, "numpy_threads_speedup", ".2f", "not measured")
+    over_numpy = range_of(rows, "numpy_threads_over_numpy", ".2f", "not measured")
+    in_double = [row for row in rows if (row["method"], row["dtype"]) == ("JOR", "float64")]
     text = f"""
         *Memory bound: double precision takes 2 times as long as single (S2).* On one core
         {jor.over(single)}.
@@ -208,22 +245,24 @@ def dense_claims(rows):
         (S2).* On one core, over JOR's iteration: {told}.
 
         *The best JOR is 10 to 16 times as fast as the sequential one with SSE (S2, GTX 580).* Here:
-        {of_device(rows, "device_speedup")}.
+        {range_of(rows, "device_speedup")}.
 
-        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* All cores here: {threads}; NumPy's
-        product by OpenBLAS with the prox, on all cores over one: {blas}. On one core this takes
-        {numpy.over(jor)} as long as our iteration.
+        *6 threads with GotoBLAS: 1.5 times as fast as the sequential iteration (S2, variant 7).*
+        NumPy's product by OpenBLAS with the prox, on all cores, over our iteration on one: {blas};
+        over NumPy's on one: {over_numpy}. Our iteration on all cores over one: {threads}. On one
+        core NumPy takes {numpy.over(jor)} as long as our iteration.
 
         *170 of 192 GB/s (S2).* The device's share of its copy bandwidth:
-        {of_device(rows, "device_share", ".0%")}.
+        {range_of(rows, "device_share", ".0%")}.
 
-        *Above 200 contacts fewer than 50 iterations pay for the GPU (S2, eq. 6.1).*
-        Break-even: {of_device(rows, "break_even")}.
+        *Above 200 contacts fewer than 50 iterations pay for the GPU (S2, eq. 6.1).* Of JOR in
+        double precision, here: {break_even(in_double, "device_s")}.
 
-        *Cross-check (S2, section 3.7.1).* Against {" and ".join(against)}, after 10 iterations: at
-        most {most["float64"]:,.0f} ULP in double and {most["float32"]:,.0f} in single precision, of
-        numbers near zero. Over the largest impulse, no two are farther apart than
-        {apart["float64"]:.1g} and {apart["float32"]:.1g}. {whole}.
+        *Cross-check (S2, section 3.7.1).* Impulses after 10 iterations against those of
+        {" and ".join(against)}: at most {most["float64"]:,.0f} ULP in double and
+        {most["float32"]:,.0f} in single precision, of numbers near zero. Over the largest impulse,
+        no two are farther apart than {at_most(apart["float64"])} and
+        {at_most(apart["float32"])}. {whole}.
     """
     return pages.sentences(text, {})
 
@@ -244,19 +283,19 @@ class KernelTimes:
     def __init__(self, rows, variant, precision="float64"):
         own = [row for row in rows if (row["variant"], row["precision"]) == (variant, precision)]
         self.rows = sorted(own, key=lambda row: int(row["contacts"]))
-        self.ms = np.array([float(row["ms_median"]) for row in self.rows])
+        self.ms = {int(row["contacts"]): float(row["ms_median"]) for row in self.rows}
 
     def over(self, other):
-        """The ratios to another's, "2 times (1.9 to 2.1)"."""
-        return spread(self.ms / other.ms)
+        """The ratios to another's at the same contacts, "2 times (1.9 to 2.1)"."""
+        shared = [contacts for contacts in self.ms if contacts in other.ms]
+        return spread([self.ms[contacts] / other.ms[contacts] for contacts in shared])
 
     def largest(self, key):
         return float(self.rows[-1][key])
 
-    def of(self, key, least=0):
-        """The figures of a column from so many contacts on, where it has one."""
-        own = [row for row in self.rows if int(row["contacts"]) >= least]
-        return [float(row[key]) for row in own if row.get(key)]
+    def of(self, key):
+        """The figures of a column, where it has one."""
+        return [float(row[key]) for row in self.rows if row.get(key)]
 
     def cells(self, sizes, form, key, parts=1.0):
         """A cell of a column for each number of contacts; so many parts are its unit."""
@@ -273,7 +312,8 @@ def by_contacts(rows, line, ends=()):
     for precision in dict.fromkeys(row["precision"] for row in rows):
         for variant in dict.fromkeys(row["variant"] for row in rows):
             own = KernelTimes(rows, variant, precision)
-            lines.append([variant, precision, *line(own, sizes)])
+            if own.rows:
+                lines.append([variant, precision, *line(own, sizes)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -291,16 +331,20 @@ def kernels_table(rows):
 def beside_the_processor(path, rows):
     """The tables and pictures of S2's figures 6.2 and 6.3, or that they were not measured."""
     parts = []
-    for key, form, name, title in (
-        ("speedup", ".3g", "kernels_speedups", "Speed-ups over one core (Fig. 6.2)"),
-        ("break_even", ".3g", "kernels_break_even", "Iterations that pay for copies (Fig. 6.3)"),
+    for key, form, name, title, missing in (
+        ("speedup", ".3g", "kernels_speedups", "Speed-ups over one core (Fig. 6.2)", ""),
+        (
+            *("break_even", ".3g", "kernels_break_even"),
+            "Iterations that pay for copies (Fig. 6.3)",
+            "; where there is no figure, the device is not faster, and no number pays",
+        ),
     ):
         if not any(row.get(key) for row in rows):
-            told = "none" if any(row.get("speedup") for row in rows) else NOT_MEASURED
+            told = "no number pays" if any(row.get("speedup") for row in rows) else NOT_MEASURED
             parts.append(f"{title}: {told}.")
             continue
         table = by_contacts(rows, partial(KernelTimes.cells, form=form, key=key))
-        parts += [f"{title}:", table, image(title, path.with_name(f"{name}.png"))]
+        parts += [f"{title}{missing}:", table, image(title, path.with_name(f"{name}.png"))]
     return parts
 
 
@@ -322,11 +366,8 @@ def kernels_claims(rows):
     speedups = {name: KernelTimes(rows, name).of("speedup") for name in names}
     faster = ", ".join(f"{k}: {spread(own)}" for k, own in speedups.items() if own) or NOT_MEASURED
     threads = spread(best.of("threads_speedup"), "not measured")
-    nowhere = "there are none" if best.of("speedup") else NOT_MEASURED
-    pays = spread(best.of("break_even", 201), nowhere).replace(" times", "")
     apart = max((float(row["apart"]) for row in rows if row.get("apart")), default=None)
     measured = "" if apart is None else floats_between(rows, apart)
-    same = "" if all(row.get("runs") for row in rows) else " All runs of a size had the same G."
     text = f"""
         *Variants 1, 2, 4 and 5 of JOR take the same time (S2, double precision).* Over variant 5,
         here: variant 1 {told["JOR 1"]}, 2 {told["JOR 2"]}, 4 {told["JOR 4"]}. In S2's own kernels a
@@ -356,16 +397,16 @@ def kernels_claims(rows):
         *Variant 5 of JOR is 10 to 16 times as fast as the sequential one with SSE (S2).* Over one
         core, here: {faster}.
 
-        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* JOR on all cores over one, here:
-        {threads}.
+        *6 threads with GotoBLAS: 1.5 times (S2, variant 7).* Our JOR on all cores over one, here:
+        {threads}. By a threaded BLAS: [above](#full-matrices-the-time-of-an-iteration).
 
-        *Above 200 contacts fewer than 50 iterations pay for the GPU (S2, eq. 6.1).* Of JOR 5, here:
-        {pays}.
+        *Above 200 contacts fewer than 50 iterations pay for the GPU (S2, eq. 6.1).* Of JOR 5 in
+        double precision, here: {break_even(best.rows, "speedup")}.
 
         *Cross-check (S2, section 3.7.1).* Against the same iteration one after another in double
         precision: at most {max(float(row["ulp"]) for row in rows):,.0f} ULP of a contact's largest
         impulse after 10 iterations.{measured} {"All" if finite else "Not all"} numbers are
-        finite.{same}
+        finite.
     """
     return pages.sentences(text, {})
 
@@ -376,8 +417,8 @@ def floats_between(rows, apart):
     mean = max(float(row["ulp_mean"]) for row in rows if row.get("ulp_mean"))
     return (
         f" Between two numbers, some near zero, lie at most {most:,.0f} floats, on the average of "
-        f"a row of the table {mean:.2g} at most; over the largest impulse no two are farther apart "
-        f"than {apart:.1g}."
+        f"a row of kernels.csv {at_most(mean, 2)} at most; over the largest impulse no two are "
+        f"farther apart than {at_most(apart)}."
     )
 
 
@@ -516,8 +557,7 @@ def device_table(rows):
     solves = DeviceSolves(rows)
     head = ["contacts", "where", *TESTED]
     lines = [head, ["---:", "---"] + ["---:"] * len(TESTED)]
-    steps = list(solves.contacts)
-    for step in steps[:: -(-len(steps) // MOST_LINES)]:
+    for step in common.evenly(list(solves.contacts), MOST_LINES):
         for where in (CORE, DEVICE, OF_S2):
             figures = [solves.cell(step, where, method) for method in TESTED]
             lines.append([f"{solves.contacts[step]:,}", where, *figures])
@@ -581,14 +621,34 @@ def whole(layout, rows):
     return [{**absent, **row} for row in rows]
 
 
+def with_figures(layout, rows):
+    """A layout without the columns that are empty in all rows, and the heads of those."""
+    known = {c for c in layout.columns if any(row[c.key] not in (None, "") for row in rows)}
+    kept = tuple(column for column in layout.columns if column in known)
+    return layout._replace(columns=kept), [c.head for c in layout.columns if c not in known]
+
+
+YES_NO = {"1": "yes", "0": "no"}
+
+
+def told_missing(heads):
+    """The sentence on columns that are left out; none without any."""
+    quoted = ", ".join(f'"{head}"' for head in heads)
+    return [f"Columns that have no figure are left out: {quoted}."] if heads else []
+
+
 def section(name, folder):
     """The section of a table, of this machine or of another one, which it names."""
     layout, path = BOOK.layouts[name], pages.csv_of(name, folder)
     if path is None:
         return pages.section(BOOK, name, folder)
     rows = whole(layout, pages.read(path))
-    table = pages.as_markdown(layout, rows)
-    return shown(path, rows, table, layout.title, remarks(name, rows))
+    told, missing = with_figures(layout, rows)
+    finite = [{**row, "finite": YES_NO.get(row.get("finite"))} for row in rows]
+    table = "\n\n".join([pages.as_markdown(told, finite), *told_missing(missing)])
+    older = BEFORE_DENSE if name == "dense" and not rows[0].get("numpy_clock_s") else ""
+    others = told_device(rows) if name == "dense" and any(row["device"] for row in rows) else []
+    return shown(path, rows, table, layout.title, remarks(name, rows), others, older)
 
 
 def told_device(rows):
@@ -604,14 +664,26 @@ def kernels_section(folder):
     rows = pages.read(path)
     title = "The time of an iteration by S2's kernels"
     others = [*told_device(rows), *beside_the_processor(path, rows)]
-    return shown(path, rows, kernels_table(rows), title, kernels_claims(rows), others)
+    older = "" if all(row.get("runs") for row in rows) else BEFORE_KERNELS
+    return shown(path, rows, kernels_table(rows), title, kernels_claims(rows), others, older)
 
 
-def shown(path, rows, table, title, sentences, others=()):
-    """Where a CSV was measured, its table and picture, further ones, and sentences."""
+# What differs in CSVs that were measured by an earlier state of the scripts.
+BEFORE_DENSE = (
+    "These figures are from an earlier state of the script: CPU times contain what the call of a "
+    "solve takes besides its sweeps, and S2's variant 7 was not measured."
+)
+BEFORE_KERNELS = (
+    "These figures are from an earlier state of the script, in which all runs of a size had the "
+    "same G, and the processor was not measured."
+)
+
+
+def shown(path, rows, table, title, sentences, others=(), older=""):
+    """Where a CSV was measured, by what, its table and picture, further ones, and sentences."""
     return "\n\n".join(
         [
-            pages.measured_with(path.parent.parent.name, rows),
+            " ".join(filter(None, [pages.measured_with(path.parent.parent.name, rows), older])),
             table,
             image(title, path.with_suffix(".png")),
             *others,

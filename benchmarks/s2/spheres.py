@@ -3,8 +3,9 @@
 The reference is a motion of spheres that fall into a box, whose steps are solved by full SOR with
 α = 1 and at most 5,000 iterations; contact problems are kept at 40 numbers of contacts up to 4,400,
 the most that S2's dense matrices allow. Each problem is then solved from zero by each method until
-eq. 4.50 holds with both tolerances 1e-7. Writes spheres.csv, a row for each problem and method,
-with the picture beside it, and spheres_run.csv, a row for each step; `report.py` renews docs/s2.md.
+eq. 4.50 holds with both tolerances 1e-7; times are CPU times, on one thread. Writes spheres.csv, a
+row for each problem and method, with the picture beside it, and spheres_run.csv, a row for each
+step; `report.py` renews docs/s2.md.
 
     python benchmarks/s2/spheres.py [--quick] [--spheres 3000] [--samples 40] [--problems FOLDER]
     python benchmarks/s2/spheres.py --device cuda [--spheres 1000] [--samples 8] [--problems FOLDER]
@@ -12,19 +13,23 @@ with the picture beside it, and spheres_run.csv, a row for each step; `report.py
 With a device it measures something else: S2's Fig. 6.6 is of solves on a GPU, with full matrices.
 Each problem is solved by the three methods that S2 tests: on one core and on the device by our
 solvers, and there by S2's own kernels over a full T. Times are those of solves that ask for eq.
-4.50 (our solvers after every iteration, by the processor; S2's kernels every 10, on the device),
-and of as many iterations without it. Besides, a motion of spheres is stepped on one core, on all,
-and with solves on the device: the time of a step, and its parts. Writes spheres_device.csv with a
-picture, and spheres_steps.csv.
+4.50 (our solvers after every iteration, S2's kernels every 10; on a device both ask there), and of
+as many iterations without it, in runs of their own. Those of our solvers are without set-up, in
+which the problem is packed and uploaded; those of S2's kernels contain the copies of T and of the
+impulses, and the first sums of SOR (eq. 5.15). Besides, a motion of spheres is stepped on one core,
+on all, and with solves on the device: the time of a step, and its parts. Writes spheres_device.csv
+with a picture, and spheres_steps.csv.
 
-A folder of `--problems` that has files gives the problems, or so many of them as samples are asked
-for: a machine with a GPU need not make the motion of the reference. A new one gets those sampled.
+A folder of `--problems` that has files gives the problems, or as many of them as samples are asked
+for, evenly from the first to the last: a machine with a GPU need not make the motion of the
+reference. A new one gets those sampled.
 """
 
 import argparse
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -171,7 +176,7 @@ def coupling(problem):
 
 
 def solved(problem, options, most, clock=time.process_time):
-    """A solve by one method: on one thread, in seconds of its processor, without set-up."""
+    """A solve by one method on one thread: CPU time, or by another clock, without set-up."""
     solver = cs.Solver(problem, **PLAIN, **STOP, **options, max_iterations=most)
     times = []
     while not times or (len(times) < 3 and times[0] < SHORT):
@@ -230,13 +235,15 @@ def by_kernel(A, b, mu, name, most, device):
     options, relaxation = KERNELS[name]
     T, d = dense.iteration_matrix(A, b, np.float64, relaxation)
     limits = {"iterations": most, **CRITERION}
-    done = cs.cuda.iterate_dense(kernels.by_columns(T), d, mu, **options, **limits, device=device)
+    iterate = partial(cs.cuda.iterate_dense, kernels.by_columns(T), d, mu, **options, device=device)
+    done = iterate(**limits)
+    alone = iterate(iterations=done.iterations)  # the time of iterations contains the criterion
     seconds = done.seconds
     return {
         "status": "converged" if done.converged else "max_iterations",
         "iterations": done.iterations,
         "seconds": seconds["to_device"] + seconds["iteration"] + seconds["from_device"],
-        "sweeps_s": seconds["iteration"],
+        "sweeps_s": alone.seconds["iteration"],
     }
 
 
@@ -420,7 +427,7 @@ def main(argv=None):
 def sampled(given):
     """Steps, problems and places of the reference; of problems that are stored, these alone."""
     if given.problems and (problems := stored(given.problems)):
-        return [], problems[:: -(-len(problems) // given.samples)], None
+        return [], common.evenly(problems, given.samples), None
     spheres = (60, 2) if given.device else (200, 4)
 
     # A solve of the reference that ends at the cap is S2's, too.

@@ -1,6 +1,8 @@
 """benchmarks/cuda: scripts run to the end on an emulated device; goals are judged."""
 
 import csv
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -174,6 +176,20 @@ def test_a_batch_has_empty_columns_without_a_device(tmp_path, capsys, monkeypatc
             assert bool(own["sweep_rate"]) == bool(device)
             assert all(float(row["rate"]) > 0 for row in rows if row is not own)
         assert capsys.readouterr().out.count("not measured") == 2 * len(batch.GOALS) + 1
+
+
+def test_a_script_is_ended_with_the_processes_that_it_has_started():
+    """They hold the pipe of its output as well, and would be waited for."""
+    child = "import time; print('begun', flush=True); time.sleep(60)"
+    script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with importing_from(BENCHMARKS / "cuda"):
+        import all as everything
+
+        begun = time.monotonic()
+        output, why = everything.run([sys.executable, "-c", script], 1.0)
+    assert time.monotonic() - begun < 30
+    assert why == "ended after 1 s"
+    assert output in ("begun\n", "")  # a busy machine may not come so far
 
 
 def test_all_scripts_go_on_after_a_failure_and_stop_after_the_budget(tmp_path, monkeypatch, capsys):

@@ -109,6 +109,16 @@ def test_problems_are_stored_by_their_steps(scripts, sampled, tmp_path):
         assert steps == [step for step, _ in problems][:samples]
 
 
+@pytest.mark.parametrize("count", [2, 3, 11, 30, 39, 40, 99])
+def test_samples_have_both_ends(scripts, count):
+    chosen = scripts[0].common.evenly(range(40), count)
+    assert len(chosen) == min(count, 40)
+    assert chosen == sorted(set(chosen))
+    assert (chosen[0], chosen[-1]) == (0, 39)
+    steps = np.diff(chosen)
+    assert steps.max() - steps.min() <= 1
+
+
 needs_emulation = pytest.mark.skipif(
     _devices.why_not("cuda-emulated") is not None, reason="needs the emulated kernels"
 )
@@ -157,6 +167,30 @@ def test_spheres_are_solved_on_a_device_as_on_one_core(scripts, falling, tmp_pat
     assert all(row["step_ms"] >= row["solve_ms"] > 0 for row in steps)
     figure = spheres.draw_on_device(rows)
     assert all(ax.lines for ax in figure.axes)
+
+
+@needs_emulation
+def test_the_iterations_of_s2s_kernels_are_timed_without_the_criterion(
+    scripts, falling, monkeypatch
+):
+    spheres, _ = scripts
+    calls = []
+    iterate = cs.cuda.iterate_dense
+
+    def recorded(*arrays, **options):
+        calls.append((options, iterate(*arrays, **options)))
+        return calls[-1][1]
+
+    monkeypatch.setattr(cs.cuda, "iterate_dense", recorded)
+    A, b = falling.delassus().toarray(), falling.b
+    row = spheres.by_kernel(A, b, falling.mu, spheres.JOR, 2000, "cuda-emulated")
+    (asking, solve), (options, alone) = calls
+    assert asking["criterion"] == "norm"
+    assert "criterion" not in options
+    assert options["iterations"] == row["iterations"] == alone.iterations
+    assert np.array_equal(alone.impulses, solve.impulses)
+    assert row["sweeps_s"] == alone.seconds["iteration"]
+    assert row["seconds"] > solve.seconds["iteration"]
 
 
 def test_what_no_device_solved_is_told(scripts, tmp_path):
@@ -253,12 +287,57 @@ def test_numpy_is_measured_on_threads_in_a_process(dense, monkeypatch, tmp_path)
     seconds = dense.numpy_on_threads(4, 0, 2)
     assert given["OPENBLAS_NUM_THREADS"] == "2"
     assert list(seconds) == ["float32", "float64"]
-    assert all(0 < each < 1 for each in seconds.values())
+    assert all(0 < each < 1 for clock_and_own in seconds.values() for each in clock_and_own)
+
+
+def test_one_core_of_numpy_does_not_depend_on_the_environment(dense, monkeypatch):
+    """NumPy of this process may be on all cores; variant 7 is over our own iteration."""
+    asked = []
+
+    def on_threads(contacts, number, threads):
+        asked.append(threads)
+        return dict.fromkeys(("float32", "float64"), (4.0 / threads, 3.0))
+
+    monkeypatch.setattr(dense, "numpy_on_threads", on_threads)
+    run = dense.Run(None, (4,), threads=2, runs=1)
+    rows = list(dense.rows_of(4, run))
+    assert sorted(asked) == [1, 2]
+    for row in (row for row in rows if row["method"] == dense.JOR):
+        assert (row["numpy_clock_s"], row["numpy_s"], row["numpy_threads_s"]) == (4, 3, 2)
+        assert row["numpy_threads_speedup"] == row["one_clock_s"] / 2
+        assert row["numpy_threads_over_numpy"] == 2
+
+
+def test_the_time_of_a_thread_is_without_what_surrounds_the_sweeps(dense, monkeypatch):
+    """Half of the call by the clock, hence half of the thread's time."""
+    clock = iter((10.0, 16.0))
+    monkeypatch.setattr(dense.clocks.time, "thread_time", lambda: next(clock))
+    result = types.SimpleNamespace(sweep_time=4.0, time=5.0, wall_time=8.0)
+    solver = types.SimpleNamespace(solve=lambda: result)
+    assert dense.clocks.of_sweep(solver, 2) == (2.0, 1.5)
+
+
+def test_a_picture_explains_the_lines_that_it_has(dense):
+    row = {"method": "JOR", "dtype": "float64", "contacts": 100, "one_s": 1e-3}
+    known = {"threads_speedup": 2, "device_speedup": 8, "numpy_threads_speedup": 3}
+    axes = dense.draw([row | known]).axes
+    assert axes[0].get_xlabel() == "contacts; solid: one core, CPU time"
+    told = "contacts; solid: all cores; dashed: NumPy, all cores; dotted: device"
+    assert axes[1].get_xlabel() == told
+    assert axes[2].get_xlabel() == "contacts"
+    axes = dense.draw([row | {"device_speedup": 8, "device_s": 1e-4}]).axes
+    assert axes[1].get_xlabel() == "contacts; dotted: device"
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["JOR"]
+    dense.pages.pyplot.close("all")
+
+
+def without_processes(*_):
+    return dict.fromkeys(("float32", "float64"), (1e-6, 1e-6))
 
 
 @needs_emulation
 def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path, monkeypatch):
-    monkeypatch.setattr(dense, "numpy_on_threads", lambda *_: {"float32": 1e-6, "float64": 1e-6})
+    monkeypatch.setattr(dense, "numpy_on_threads", without_processes)
     dense.measure(dense.Run(tmp_path, (4,), "cuda-emulated", threads=2, runs=2))
     rows = list(csv.DictReader((tmp_path / "dense.csv").read_text("utf-8").splitlines()))
     assert len(rows) == 2 * (2 + len(dense.RELAXED))
@@ -277,7 +356,8 @@ def test_full_matrices_are_measured_on_an_emulated_device(dense, tmp_path, monke
         assert bool(row["numpy_threads_speedup"]) == (row["method"] == dense.JOR)
 
 
-def test_what_no_device_measured_is_told(scripts, dense, tmp_path):
+def test_what_no_device_measured_is_told(scripts, dense, tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "numpy_on_threads", without_processes)
     dense.measure(dense.Run(tmp_path, (4,), runs=1))
     rows = list(csv.DictReader((tmp_path / "dense.csv").read_text("utf-8").splitlines()))
     rows = scripts[1].whole(scripts[1].DENSE, rows)
@@ -287,6 +367,52 @@ def test_what_no_device_measured_is_told(scripts, dense, tmp_path):
     row["device_speedup"] = "12"
     told = scripts[1].dense_claims(rows)
     assert any("12 to 12" in text for text in told)
+
+    # Columns without any figure are named, and no head stands twice.
+    text = scripts[1].section("dense", tmp_path)
+    head = next(line for line in text.splitlines() if line.startswith("| contacts"))
+    assert len(set(head.split(" | "))) == len(head.split(" | "))
+    assert "device" not in head
+    assert "left out: " in text
+    assert '"break-even"' in text
+    assert " yes |" in text
+
+
+def test_iterations_that_pay_are_not_confused_with_those_not_measured(scripts):
+    _, report = scripts
+    row = {"contacts": "100", "device_s": "1", "break_even": "3"}
+    assert report.break_even([row | {"device_s": ""}], "device_s") == report.NOT_MEASURED
+    assert "no size above 200" in report.break_even([row], "device_s")
+    large = [row | {"contacts": "400", "break_even": number} for number in ("", "8", "10")]
+    assert "the device is not faster" in report.break_even(large[:1], "device_s")
+    assert report.break_even(large[1:], "device_s") == "9 (8 to 10)"
+    assert "in 1 of 3 sizes" in report.break_even(large, "device_s")
+
+
+def test_bounds_are_rounded_up(scripts):
+    _, report = scripts
+    assert report.at_most("1.4e-07") == "2e-07"
+    assert report.at_most(2e-16) == "2e-16"
+    assert report.at_most(0.381, 2) == "0.39"
+    assert report.at_most(0.0) == "0"
+
+
+def test_ratios_of_the_table_are_of_problems_that_both_solve(scripts):
+    _, report = scripts
+    rows = [
+        {"method": method, "contacts": "500", "coupled": "1", "most_of_a_sphere": "2"}
+        | {"status": status, "iterations": count, "seconds": "1"}
+        for method in (report.JOR, report.FULL, report.RELAXED, report.RELAXED_WHOLE)
+        for status, count in (("converged", "30"), ("converged", "30"), ("max_iterations", "9000"))
+    ]
+    for row in rows[3:6]:
+        row |= {"status": "converged", "iterations": "10"}
+    assert report.table(rows).endswith("| 3.00 | 1.00 |")
+
+
+def test_a_table_of_no_solves_has_no_lines(scripts):
+    _, report = scripts
+    assert report.device_table([]).count("\n") == 1
 
 
 def test_shares_and_growth_of_parts_are_told(scripts, tmp_path):

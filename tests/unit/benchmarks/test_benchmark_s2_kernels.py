@@ -158,17 +158,24 @@ def test_page_has_speed_ups_and_break_even(script, stored):
     text = report.kernels_section(path.parent)
     assert "Speed-ups over one core (Fig. 6.2): not measured on a GPU." in text
     assert "Iterations that pay for copies (Fig. 6.3): not measured on a GPU." in text
-    assert "All runs of a size had the same G." in text
+    assert "all runs of a size had the same G" in text
 
     text = report.kernels_section(stored(*COLUMNS, *BESIDE).parent)
     assert "not measured" not in text
+    assert "no number pays" in text
     assert "Device: a GPU." in text
     assert "\n| JOR 5 | float64 | 12 | 12 |\n" in text
     assert "\n| JOR 5 | float64 | 40 | 40 |\n" in text
-    assert "Of JOR 5, here: 40 (40 to 40)." in text
+    assert "Of JOR 5 in double precision, here: 40 (40 to 40)." in text
     assert "JOR 5: 12 times (12 to 12), full SOR 1: 12 times" in text
-    assert "All runs of a size" not in text
+    assert "earlier state" not in text
     assert text.count(".png)") == 3
+
+    # Variants of other sizes are compared where both were measured.
+    rows = script.pages.read(path)
+    one, other = (report.KernelTimes(rows, name) for name in ("JOR 1", "JOR 5"))
+    fewer = report.KernelTimes([row for row in rows if row["contacts"] == "400"], "JOR 5")
+    assert one.over(other) == one.over(fewer) == fewer.over(one) == "1 times (1 to 1)"
 
 
 @pytest.fixture(scope="module")
