@@ -209,12 +209,12 @@ CS_KERNEL void judge_dense(CS_PARAMETER cs_device_flow flow, const cs_impulse_ch
             own.alarm = cs_best_is_exceeded(&best, &stats);
             if (!own.alarm) cs_best_update(&best, &stats);
         }
+        if (isnan(own.stats.merit)) own.stats.residual = own.stats.merit; /* maxima ignore NaN */
         if (change) own.change = change[s];
-        own.ended = own.alarm || (change ? cs_rule_ends(&own.rule, &sum[s], &own.change)
-                                         : cs_rule_ends(&own.rule, &sum[s], NULL));
+        own.ended = own.alarm || (change ? cs_rule_ends(&own.rule, &own.stats, &own.change)
+                                         : cs_rule_ends(&own.rule, &own.stats, NULL));
         own.backwards = own.alternates && !own.backwards;
     }
-    if (isnan(own.stats.merit)) own.stats.residual = own.stats.merit; /* maxima ignore NaN */
     best.scale = own.best.scale;
     own.best = best;
     *state = own;

@@ -551,13 +551,13 @@ static void ask_for_judgement(cs_on_device *d, const cs_sweep_call *call)
     else if (call->verdict && d->judges) cs_device_ask_verdict(d, call->verdict);
 }
 
-/* Copies lambda and u, to or from where they are kept before a launch that changes them in place and whose changes decide
- * after it. */
-static void copy_before(const cs_on_device *d, int restores)
+/* Copies lambda, and u `too`, to or from where they are kept before a launch that changes them in place and whose changes
+ * decide after it. */
+static void copy_before(const cs_on_device *d, int restores, int too)
 {
     size_t real = cs_real_size(d->packed.dtype);
     size_t impulses = (size_t)d->packed.impulses * real;
-    size_t velocities = (size_t)cs_device_velocities(d) * real;
+    size_t velocities = too ? (size_t)cs_device_velocities(d) * real : 0;
     void *lambda = d->program.packed.lambda, *u = d->program.packed.velocity;
     void *kept = d->program.changes.before, *kept_u = (char *)kept + impulses;
     d->device->copy(d->queue, restores ? lambda : kept, restores ? kept : lambda, impulses);
@@ -588,7 +588,7 @@ static cs_status sweep_up_to(cs_on_device *d, const cs_device_state *begin, cs_d
     again.rule = (cs_sweep_rule){.measures = 0};
     d->program.changes.asked = 0;
     cs_device_changed(d);
-    copy_before(d, 1);
+    copy_before(d, 1, 1);
     make_sweeps(d, &again, end->met);
     cs_status status = read_sweeps(d, error);
     cs_impulse_change change = end->change;
@@ -615,7 +615,7 @@ static cs_status sweep(void *state, cs_sweep_call *call, cs_error *error)
     int64_t most = call->most;
     int measures = d->program.changes.asked = begin.rule.measures;
     if (measures && d->lists.way) most = lesser(most, most_of_launch(d, &begin));
-    if (measures && sweeps_in_place(d)) copy_before(d, 0);
+    if (measures && sweeps_in_place(d)) copy_before(d, 0, most > 1 && begin.rule.ends);
     make_sweeps(d, &begin, most);
     if (most == call->most) ask_for_judgement(d, call);
     cs_status status = read_sweeps(d, error);

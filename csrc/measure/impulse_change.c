@@ -4,27 +4,70 @@
 
 #include "measure/measure.h"
 
-/* Sums of lanes, of which the first `used` are not zero. */
+#include <string.h>
+
+/* Sums of lanes, of which the first `used` are not zero. The largest ratio needs no order: it is that of the bits of numbers
+ * that are not negative, among which NaN is above infinity. */
 typedef struct lanes {
-    cs_change_sums lane[CS_CHANGE_LANES];
+    double change[CS_CHANGE_LANES], size[CS_CHANGE_LANES];
     int used;
+    int64_t element;
 } lanes;
 
-/* Adds the i-th summand. */
-static void add(lanes *to, int64_t i, cs_change_sums summand)
+static int64_t bits_of(double number)
 {
-    if (i < CS_CHANGE_LANES) to->lane[to->used++] = summand;
-    else cs_change_add(&to->lane[i % CS_CHANGE_LANES], &summand);
+    int64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+/* Adds up to CS_CHANGE_LANES rows, a lane each. */
+static void add_rows(lanes *to, int count, const double *old, const double *updated, double rtol,
+                     double atol)
+{
+    int64_t element = to->element;
+    if (!to->used) {
+        for (int l = 0; l < count; l++) to->change[l] = to->size[l] = 0;
+        to->used = count;
+    }
+    for (int l = 0; l < count; l++) {
+        double change = fabs(updated[l] - old[l]);
+        double ratio = fabs(change / (fabs(old[l]) * rtol + atol));
+        int64_t bits = bits_of(change == 0 ? 0 : ratio);
+        element = bits > element ? bits : element;
+        to->change[l] += change * change;
+        to->size[l] += old[l] * old[l];
+    }
+    to->element = element;
+}
+
+/* Adds the sums of the i-th piece. */
+static void add_piece(lanes *to, int64_t i, const cs_change_sums *piece)
+{
+    int64_t l = i % CS_CHANGE_LANES, bits = bits_of(piece->element);
+    if (i < CS_CHANGE_LANES) {
+        to->change[l] = to->size[l] = 0;
+        to->used++;
+    }
+    to->change[l] += piece->change;
+    to->size[l] += piece->size;
+    if (bits > to->element) to->element = bits;
 }
 
 /* The sum over all lanes, in halves. */
 static cs_change_sums total(lanes *all)
 {
-    if (!all->used) return (cs_change_sums){0, 0, 0};
+    cs_change_sums sums = {0, 0, 0};
+    if (!all->used) return sums;
     for (int half = CS_CHANGE_LANES / 2; half; half /= 2)
-        for (int l = 0; l + half < all->used && l < half; l++)
-            cs_change_add(&all->lane[l], &all->lane[l + half]);
-    return all->lane[0];
+        for (int l = 0; l + half < all->used && l < half; l++) {
+            all->change[l] += all->change[l + half];
+            all->size[l] += all->size[l + half];
+        }
+    memcpy(&sums.element, &all->element, sizeof sums.element);
+    sums.change = all->change[0];
+    sums.size = all->size[0];
+    return sums;
 }
 
 /* Sums over all rows. */
@@ -36,12 +79,15 @@ static cs_change_sums sum_changes(const cs_state *state, const double *old, cons
         const cs_block_group *group = &state->problem->block_group[g];
         int64_t begin = group->first_row, end = cs_group_row(group, group->count);
         for (; begin < end; begin += CS_CHANGE_ROWS) {
-            int64_t count = end - begin < CS_CHANGE_ROWS ? end - begin : CS_CHANGE_ROWS;
-            lanes rows = {.used = 0};
-            for (int64_t i = 0; i < count; i++)
-                add(&rows, i,
-                    cs_change_of_row(old[begin + i], updated[begin + i], state->rtol, state->atol));
-            add(&pieces, made++, total(&rows));
+            lanes rows;
+            rows.used = 0;
+            rows.element = 0;
+            for (int64_t i = begin; i < begin + CS_CHANGE_ROWS && i < end; i += CS_CHANGE_LANES) {
+                int count = end - i < CS_CHANGE_LANES ? (int)(end - i) : CS_CHANGE_LANES;
+                add_rows(&rows, count, old + i, updated + i, state->rtol, state->atol);
+            }
+            cs_change_sums piece = total(&rows);
+            add_piece(&pieces, made++, &piece);
         }
     }
     return total(&pieces);

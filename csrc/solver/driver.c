@@ -195,6 +195,7 @@ void cs_run_sweep(cs_run *run, cs_sweep_call *call)
     if (run->there) expect(run, call, &measure, &verdict);
     run->status = cs_packing_sweep(packing, call, run->error);
     if (run->status) return;
+    run->was_cut = call->made < call->most;
     run->stats = call->stats;
     run->state.residual = run->stats.residual;
     run->state.merit = run->stats.merit;
@@ -555,6 +556,9 @@ int64_t cs_run_sweeps_at_once(const cs_run *run)
     int64_t ray = cs_next_ray(solver);
     if (ray - k < most) most = ray > k ? ray - k + 1 : 1;
 
+    /* Sweeps after the one with which a rule ends the call are made for nothing: at most as many as those before. */
+    if (by_sweeps) most = lesser(most, k > DEVICE_FIRST ? k - 1 : DEVICE_FIRST);
+
     /* A network that looks ahead begins its runs at fixed sweeps, so that its bits can be repeated. */
     enum { RUN_AHEAD = 16 };
     if (solver->network.looks_ahead) return lesser(most, RUN_AHEAD - (k - 1) % RUN_AHEAD);
@@ -600,14 +604,14 @@ static cs_step advance(cs_run *run, cs_status *status)
 {
     /* The step, or a rollback. */
     int64_t before = run->number++;
-    run->to_judge = 0;
+    run->to_judge = run->was_cut = 0;
     cs_step step = run->iteration->step(run);
     if (step == CS_DIVERGED) step = roll_back(run);
     forget(run); /* a step may evaluate where it begins */
 
     /* Its time, from which the number of sweeps in the next call follows. */
     double seconds = end_step(run);
-    if (run->solver->options.record_every > 1)
+    if (run->solver->options.record_every > 1 && !run->was_cut)
         run->at_once = next_at_once(run->solver, run->number - before, seconds);
 
     /* Its judgement. */

@@ -55,8 +55,9 @@ typedef struct cs_run {
     double step_began;      /* cs_seconds at which the present step began */
     double last_poll;       /* cs_clock of the last poll */
     int64_t at_once;        /* sweeps that fit between two polls, by the last ones; 0: none yet */
-    cs_float_mode mode;     /* the caller's floating-point mode */
-    cs_status status;       /* failure of a step, with which the solve ends */
+    int was_cut; /* whether the last call made fewer sweeps than it might: its time tells nothing of that */
+    cs_float_mode mode; /* the caller's floating-point mode */
+    cs_status status;   /* failure of a step, with which the solve ends */
     cs_error *error;
 
     int64_t first; /* iterations before the present stage of the method (solver/stages.h) */
