@@ -22,8 +22,8 @@ static int64_t bits_of(double number)
 }
 
 /* Adds up to CS_CHANGE_LANES rows, a lane each. */
-static void add_rows(lanes *to, int count, const double *old, const double *updated, double rtol,
-                     double atol)
+CS_INLINE void add_rows(lanes *to, int count, const double *old, const double *updated, double rtol,
+                        double atol)
 {
     int64_t element = to->element;
     if (!to->used) {
@@ -83,8 +83,10 @@ static cs_change_sums sum_changes(const cs_state *state, const double *old, cons
             rows.used = 0;
             rows.element = 0;
             for (int64_t i = begin; i < begin + CS_CHANGE_ROWS && i < end; i += CS_CHANGE_LANES) {
-                int count = end - i < CS_CHANGE_LANES ? (int)(end - i) : CS_CHANGE_LANES;
-                add_rows(&rows, count, old + i, updated + i, state->rtol, state->atol);
+                const double *before = old + i, *after = updated + i;
+                if (end - i >= CS_CHANGE_LANES)
+                    add_rows(&rows, CS_CHANGE_LANES, before, after, state->rtol, state->atol);
+                else add_rows(&rows, (int)(end - i), before, after, state->rtol, state->atol);
             }
             cs_change_sums piece = total(&rows);
             add_piece(&pieces, made++, &piece);
