@@ -34,9 +34,9 @@ SWEEPS = {
     "regions": (SPHERES, "regions", {**COLOURED, "order": cs.orders.regions(2)}, VECTORS),
     "dense": (PAIR, "launches", {**DENSE, "method": "jacobi"}, None),
     "panels": (PAIR, "graph", {**DENSE, "method": "gauss_seidel"}, None),
-    "panels, two": (LONG, "graph", {**DENSE, "method": "gauss_seidel"}, None),
-    "panels, reverse": (LONG, "graph", {"scheme": "dense", "order": "reverse"}, None),
-    "panels, five rows": (FIVE, "graph", {**DENSE, "method": "gauss_seidel"}, None),
+    "panels, long": (LONG, "graph", {**DENSE, "method": "gauss_seidel"}, None),
+    "panels, long, reverse": (LONG, "graph", {"scheme": "dense", "order": "reverse"}, None),
+    "panels, long, five rows": (FIVE, "graph", {**DENSE, "method": "gauss_seidel"}, None),
     "on_chip": (PAIR, "on_chip", {**DENSE, "method": "jacobi"}, None),
 }
 ROUNDING = {"float32": 1e-6, "float64": 1e-14}
