@@ -80,7 +80,7 @@ typedef struct answer {
     cs_status status;
     cs_error error;
     cs_result result;
-    char kernel[64];
+    char kernel[128];
     double impulses[MOST_ROWS], velocities[MOST_ROWS];
     double *history; /* without times */
 } answer;
