@@ -84,8 +84,8 @@ CS_GPU void cs_begin_report(const cs_device_flow *flow, cs_device_state *state)
     state->backwards = cs_flow_goes_backwards(flow, hidden);
 }
 
-/* The end of each of the sweeps that are recorded, up to that with which the call ends. Every thread of a block calls it after the blocks
- * have met behind cs_sum_flow; `own` is the block's copy of the state. */
+/* The end of each of the sweeps that are recorded, up to that with which the call ends. Every thread of a block calls it after
+ * the blocks have met behind cs_sum_flow; `own` is the block's copy of the state. */
 CS_GPU void cs_judge_flow(const cs_device_flow *flow, cs_device_state *own)
 {
     CS_SHARED(cs_sweep_stats, sum, CS_FLOW_SWEEPS);

@@ -551,18 +551,17 @@ static void ask_for_judgement(cs_on_device *d, const cs_sweep_call *call)
     else if (call->verdict && d->judges) cs_device_ask_verdict(d, call->verdict);
 }
 
-/* Copies lambda, and u `too`, to or from where they are kept before a launch that changes them in place and whose changes
- * decide after it. */
-static void copy_before(const cs_on_device *d, int restores, int too)
+/* Copies lambda, and u if `velocities`, to or from where they are kept before a launch that changes them in place and whose
+ * changes decide after it. */
+static void copy_before(const cs_on_device *d, int restores, int velocities)
 {
     size_t real = cs_real_size(d->packed.dtype);
     size_t impulses = (size_t)d->packed.impulses * real;
-    size_t velocities = too ? (size_t)cs_device_velocities(d) * real : 0;
+    size_t moved = velocities ? (size_t)cs_device_velocities(d) * real : 0;
     void *lambda = d->program.packed.lambda, *u = d->program.packed.velocity;
     void *kept = d->program.changes.before, *kept_u = (char *)kept + impulses;
     d->device->copy(d->queue, restores ? lambda : kept, restores ? kept : lambda, impulses);
-    if (velocities)
-        d->device->copy(d->queue, restores ? u : kept_u, restores ? kept_u : u, velocities);
+    if (moved) d->device->copy(d->queue, restores ? u : kept_u, restores ? kept_u : u, moved);
 }
 
 /* The sweeps of a call from `begin`, up to its end. */
